@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.measure import Figure, command, ratio, size, take_turns
 from ringi.patch.apply import apply_patch
 from ringi.patch.merge import merge
-from ringi.patch.render import Changed, Side, render_patch
+from ringi.patch.render import FileDelta, FileSide, render_patch
 
 MODE = "100644"
 Read = Callable[[str], bytes | None]
@@ -59,7 +59,7 @@ def renderings() -> Iterator[Figure]:
         new = list(old)
         for at in dice.sample(range(count), count // 100):
             new[at] = b"changed %d\n" % at
-        changed = Changed("f", Side(b"".join(old), MODE), Side(b"".join(new), MODE))
+        changed = FileDelta("f", FileSide(b"".join(old), MODE), FileSide(b"".join(new), MODE))
         texts = [line.decode() for line in old], [line.decode() for line in new]
         jobs = [
             lambda changed=changed: render_patch([changed]),
@@ -142,13 +142,13 @@ def small(count: int) -> tuple[dict[str, bytes], bytes]:
         new = [*old[:20], *block[:1], *old[21:90], *block, *old[98:150], *block[:5], *old[150:]]
         name = f"module_{number}.py"
         files[name] = b"".join(old)
-        changes.append(Changed(name, Side(b"".join(old), MODE), Side(b"".join(new), MODE)))
+        changes.append(FileDelta(name, FileSide(b"".join(old), MODE), FileSide(b"".join(new), MODE)))
     return files, render_patch(changes)
 
 
 def one_new_file(lines: int) -> tuple[dict[str, bytes], bytes]:
     text = b"".join(source(lines, 7))
-    return {}, render_patch([Changed("new.py", None, Side(text, MODE))])
+    return {}, render_patch([FileDelta("new.py", None, FileSide(text, MODE))])
 
 
 def many_files(count: int, lines: int, *, hunks: bool = False) -> tuple[dict[str, bytes], bytes]:
@@ -162,7 +162,9 @@ def many_files(count: int, lines: int, *, hunks: bool = False) -> tuple[dict[str
         else:
             old = source(lines, number + 1)
             new = [b"    rewritten = %d\n" % at if at // 20 % 2 else line for at, line in enumerate(old)]
-            pieces.append(render_patch([Changed(name, Side(b"".join(old), MODE), Side(b"".join(new), MODE))]))
+            pieces.append(
+                render_patch([FileDelta(name, FileSide(b"".join(old), MODE), FileSide(b"".join(new), MODE))])
+            )
         files[name] = b"".join(old)
     return files, b"".join(pieces)
 

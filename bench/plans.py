@@ -17,7 +17,7 @@ from bench.patching import MODE, source
 from bench.scratch import approved, fill, ledger_of, opened, scratch
 from ringi.app.api import Workspace
 from ringi.approvals.document import TypedAnswer
-from ringi.patch.render import Changed, Side, render_patch
+from ringi.patch.render import FileDelta, FileSide, render_patch
 from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind
 
 SYNCS = "fsync,fdatasync,syncfs,sync,sync_file_range,msync"
@@ -69,7 +69,7 @@ def changed_file(number: int) -> tuple[str, bytes, bytes]:
     """A file of 3 KB and a patch of one hunk."""
     name, old = f"module_{number}.py", source(80, number + 1)
     new = [*old[:40], b"    rewritten = %d\n" % number, *old[42:]]
-    patch = render_patch([Changed(name, Side(b"".join(old), MODE), Side(b"".join(new), MODE))])
+    patch = render_patch([FileDelta(name, FileSide(b"".join(old), MODE), FileSide(b"".join(new), MODE))])
     return name, b"".join(old), patch
 
 

@@ -17,11 +17,11 @@ from bench.scratch import scratch
 from ringi.engine.process import ProcessPhase
 from ringi.kernel.system import SystemClock
 from ringi.ledger.vault import SealedFiles
-from ringi.models.cached import Answers, CachedModel
+from ringi.models.cached import AnswerCache, CachedModel
 from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, OnProgress, Prompt
 from ringi.models.usage import TokenUsage
 from ringi.runs.process.context import ProcessContext
-from ringi.runs.role_model import Caller, Limits
+from ringi.runs.role_model import BudgetedModel, ModelLimits
 from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolResult
 from tests.fakes.model_server import tokens
@@ -94,7 +94,7 @@ def _worked(folder: Path, bounds: dict[str, int], *, cached: bool) -> tuple[int,
     """Tokens that were sent, and seconds. A model that is asked takes as long as an action."""
     folder.mkdir()
     start, model = time.perf_counter(), _Model()
-    answers = Answers(
+    answers = AnswerCache(
         SealedFiles(folder), SystemClock(), 3_600.0, lambda _: True, lambda _: False, lambda _: None
     )
     asked = CachedModel(model, answers, "") if cached else model
@@ -135,7 +135,7 @@ class _Looking(ProcessDesk):
         super().__init__(folder, config=_NO_REFLECTION, bounds=bounds)
         self.tools.files = {f"file_{number}.py": _FILE for number in range(_LOOKS)}
         self.task = self.task._replace(words=words)
-        self._caller = Caller(model, Limits((), None), Budget(60.0, 4_000))
+        self._caller = BudgetedModel(model, ModelLimits((), None), Budget(60.0, 4_000))
 
     def services(self) -> ProcessContext:
         return super().services()._replace(model=self._caller)

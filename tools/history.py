@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from ringi.errors import RingiError
 from ringi.patch.apply import FileOutcome, apply_patch, outcome
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import FilePatch, Kind, Patch, dump
+from ringi.patch.patch import FilePatch, Patch, PatchKind, dump
 from ringi.patch.rework import reverse
 
 # No message: a commit is told by a line that no patch can hold where it stands.
@@ -44,7 +44,7 @@ class Counts:
     hunks: int = 0
     binary: int = 0
     links: int = 0
-    kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(map(str, Kind), 0))
+    kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(map(str, PatchKind), 0))
 
     def __str__(self) -> str:
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
@@ -166,7 +166,7 @@ def names(file: FilePatch) -> tuple[bytes, bytes]:
 
 def compare(results: list[FileOutcome], expected: dict[str, bytes]) -> None:
     for file in results:
-        wanted = None if file.kind is Kind.DELETED else expected[file.path]
+        wanted = None if file.kind is PatchKind.DELETED else expected[file.path]
         if file.after != wanted:
             raise Differs(f"{file.path} has other bytes")
 

@@ -15,7 +15,7 @@ import pytest
 
 from ringi.errors import PathRefused, Stale, StorageFailed
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import Kind, OsFileSystem
+from ringi.kernel.fs import EntryKind, OsFileSystem
 from ringi.plans.execution import ExecutionResult
 from ringi.tree.file_state import FileChange, FileState
 from ringi.tree.stage import Stage
@@ -118,7 +118,7 @@ def writes(tree: Tree, path: str) -> bool:
             fs.create(folder, "spare", NEW, 0o644)
             fs.exchange(folder, "spare", folder, name)
             came_out = fs.entry(folder, "spare")
-            file = came_out is not None and came_out.kind is Kind.FILE
+            file = came_out is not None and came_out.kind is EntryKind.FILE
             if not file:
                 fs.exchange(folder, "spare", folder, name)
             fs.remove(folder, "spare")

@@ -2,13 +2,13 @@
 
 from msgspec.structs import replace
 
-from ringi.config.keys import DEFAULTS, KEYS, Config, Origin, Source, build
+from ringi.config.keys import DEFAULTS, KEYS, Config, KeyOrigin, ValueSource, build
 from ringi.config.rules import Value
 
 
 def config_with(**values: Value) -> Config:
     """As if the user's file set these keys: `config_with(**{"planning.max_subtasks": 3})`."""
-    sources = dict.fromkeys(values, Source(Origin.USER, "config.yaml:1"))
+    sources = dict.fromkeys(values, ValueSource(KeyOrigin.USER, "config.yaml:1"))
     return replace(build(DEFAULTS, {KEYS[name].path: values[name] for name in values}), sources=sources)
 
 

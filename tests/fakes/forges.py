@@ -8,7 +8,7 @@ from ringi.errors import ForgeMissing
 from ringi.forges.document import (
     Access,
     Account,
-    Change,
+    ChangeRequest,
     ChangeState,
     Comment,
     ForgeReview,
@@ -39,7 +39,7 @@ class MemoryForge:
             "ringi": Access.WRITE,
             "robot[bot]": Access.WRITE,
         }
-        self.found: dict[int, Change] = {}
+        self.found: dict[int, ChangeRequest] = {}
         self.retargeted = ""
         self.rewritten: set[str] = set()
         self.given: dict[int, list[ForgeReview]] = {}
@@ -59,7 +59,7 @@ class MemoryForge:
 
     def opens(self, number: int, branch: str, commits: Sequence[str], author: Account = RINGI) -> None:
         self.listed[number] = list(commits)
-        self.found[number] = Change(
+        self.found[number] = ChangeRequest(
             number, "A change", "", author, ChangeState.OPEN, True, branch, commits[-1], self.project.path,
             "main", f"{self.project.base_url}/{self.project.path}/pull/{number}",
         )  # fmt: skip
@@ -105,7 +105,7 @@ class MemoryForge:
                 return one
         raise self.missing(comment_id)
 
-    def change(self, number: int) -> Change:
+    def change(self, number: int) -> ChangeRequest:
         if number not in self.found:
             raise self.missing(f"#{number}")
         return self.found[number]

@@ -17,8 +17,8 @@ from ringi.approvals.statement import (
     GrantProof,
     InToto,
     OneSide,
+    PathChange,
     Resource,
-    Step,
     Transition,
     anchor,
     sealed,
@@ -56,18 +56,18 @@ def stored(data: bytes | None, mode: str = "100644") -> FileAt:
     return NOT_THERE if data is None else FileAt(mode, codec.blob_id(data, like="0" * 40))
 
 
-def change(path: str, before: bytes | None, after: bytes | None, mode: str = "100644") -> Step:
-    return Step(path, stored(before, mode), stored(after, mode))
+def change(path: str, before: bytes | None, after: bytes | None, mode: str = "100644") -> PathChange:
+    return PathChange(path, stored(before, mode), stored(after, mode))
 
 
-def resource(step: Step) -> Resource:
+def resource(step: PathChange) -> Resource:
     before = OneSide(step.before.mode, Digests("", step.before.blob)) if step.before.blob else None
     mode = step.after.mode if step.after.blob else ABSENT
     return Resource(step.path, Digests("", step.after.blob or step.before.blob), Transition(mode, before))
 
 
 def statement(
-    *steps: Step,
+    *steps: PathChange,
     at: str = AT,
     repository: tuple[str, ...] = ROOTS,
     proof: ProofKind = ProofKind.SIGNED,
@@ -114,7 +114,7 @@ class MemoryHistory:
         self.unread: set[str] = set()
         self.noted: dict[str, list[bytes]] = {}
         self.past: list[PastCommit] = []
-        self.before: list[Step] = []
+        self.before: list[PathChange] = []
         """What commits of the base did, newest first."""
         self.data: dict[str, bytes] = {}
         self.files: dict[str, bytes] = {".agent/allowed_signers": b"alice ssh-ed25519 AAAA\n"}
@@ -138,10 +138,10 @@ class MemoryHistory:
         del new
         return old
 
-    def net(self, base: str, head: str) -> list[Step]:
+    def net(self, base: str, head: str) -> list[PathChange]:
         before, after = self.trees[base], self.trees[head]
         return [
-            Step(path, before.get(path, NOT_THERE), after.get(path, NOT_THERE))
+            PathChange(path, before.get(path, NOT_THERE), after.get(path, NOT_THERE))
             for path in sorted({*before, *after})
             if before.get(path) != after.get(path)
         ]
@@ -162,7 +162,7 @@ class MemoryHistory:
         del base, head
         yield from self.past
 
-    def steps_to(self, commit: str, paths: Collection[str]) -> list[Step]:
+    def steps_to(self, commit: str, paths: Collection[str]) -> list[PathChange]:
         del commit
         return [step for step in self.before if step.path in paths]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self, TypeVar
 
-from ringi.kernel.fs import Entry, Kind, NotRegular
+from ringi.kernel.fs import Entry, EntryKind, NotRegular
 
 T = TypeVar("T")
 Choice = Callable[[Sequence[T]], T]
@@ -62,7 +62,7 @@ class Node:
 
     _numbers = iter(range(1, 1 << 62))
 
-    def __init__(self, kind: Kind, mode: int, data: bytes = b"") -> None:
+    def __init__(self, kind: EntryKind, mode: int, data: bytes = b"") -> None:
         self.kind = kind
         self.mode = mode
         self.data = data
@@ -109,7 +109,7 @@ class MemoryFolders:
 
     def __init__(self, power: Power | None = None, root: Node | None = None) -> None:
         self.power = power or Power()
-        self.root = root or Node(Kind.FOLDER, 0o755)
+        self.root = root or Node(EntryKind.FOLDER, 0o755)
         self._open: dict[int, Node] = {}
 
     def open_root(self, path: Path) -> int:
@@ -118,7 +118,7 @@ class MemoryFolders:
 
     def open_folder(self, at: int, name: str) -> int:
         node = self._node(at, name)
-        if node.kind is not Kind.FOLDER:
+        if node.kind is not EntryKind.FOLDER:
             raise _error(errno.ENOTDIR, name)
         return self._opened(node)
 
@@ -138,7 +138,7 @@ class MemoryFolders:
 
     def read(self, at: int, name: str) -> tuple[bytes, Entry]:
         node = self._node(at, name)
-        if node.kind is not Kind.FILE:
+        if node.kind is not EntryKind.FILE:
             raise NotRegular(errno.EINVAL, "not a regular file", name)
         return node.data, node.entry()
 
@@ -147,9 +147,9 @@ class MemoryFolders:
         *folders, name = path.split("/")
         at = self.root
         for part in folders:
-            at.names.setdefault(part, Node(Kind.FOLDER, 0o755))
+            at.names.setdefault(part, Node(EntryKind.FOLDER, 0o755))
             at = at.names[part]
-        at.names[name] = Node(Kind.FILE, mode, data)
+        at.names[name] = Node(EntryKind.FILE, mode, data)
         at.names[name].sync()
 
     def _folder(self, folder: int) -> Node:
@@ -172,7 +172,7 @@ class MemoryFolders:
 class PowerLossFileSystem(MemoryFolders):
     def create(self, at: int, name: str, data: bytes, mode: int) -> None:
         folder = self._changing(at, name, there=False)
-        folder.name(name, Node(Kind.FILE, mode, data))
+        folder.name(name, Node(EntryKind.FILE, mode, data))
 
     def give(self, at: int, name: str, owner: int, group: int) -> None:
         node = self._changing(at, name).names[name]
@@ -180,12 +180,12 @@ class PowerLossFileSystem(MemoryFolders):
 
     def make_folder(self, at: int, name: str, mode: int) -> None:
         folder = self._changing(at, name, there=False)
-        folder.name(name, Node(Kind.FOLDER, mode & ~0o022))
+        folder.name(name, Node(EntryKind.FOLDER, mode & ~0o022))
 
     def remove_folder(self, at: int, name: str) -> None:
         folder = self._changing(at, name)
         node = folder.names[name]
-        if node.kind is not Kind.FOLDER:
+        if node.kind is not EntryKind.FOLDER:
             raise _error(errno.ENOTDIR, name)
         if node.names:
             raise _error(errno.ENOTEMPTY, name)
@@ -194,20 +194,20 @@ class PowerLossFileSystem(MemoryFolders):
 
     def remove(self, at: int, name: str) -> None:
         folder = self._changing(at, name)
-        if folder.names[name].kind is Kind.FOLDER:
+        if folder.names[name].kind is EntryKind.FOLDER:
             raise _error(errno.EISDIR, name)
         folder.name(name, None)
 
     def link(self, source: int, name: str, target: int, target_name: str) -> None:
         node = self._node(source, name)
-        if node.kind is Kind.FOLDER:
+        if node.kind is EntryKind.FOLDER:
             raise _error(errno.EPERM, name)
         self._changing(target, target_name, there=False).name(target_name, node)
 
     def move(self, source: int, name: str, target: int, target_name: str) -> None:
         node = self._node(source, name)
         there = self._folder(target).names.get(target_name)
-        if there and there.kind is Kind.FOLDER:
+        if there and there.kind is EntryKind.FOLDER:
             raise _error(errno.EISDIR, target_name)
         folder = self._changing(source, name)
         self._alive(target, target_name).name(target_name, node)
@@ -263,7 +263,7 @@ def _found(node: Node, choice: Choice, known: dict[int, Node]) -> Node:
         return known[node.number]
     found = known[node.number] = Node(node.kind, node.mode)
     found.owner = node.owner
-    if node.kind is Kind.FILE:
+    if node.kind is EntryKind.FILE:
         found.data, found.mode = choice(node.possible_contents())
     for name in sorted(node.names.keys() | node.unsynced.keys()):
         child = choice(node.unsynced.get(name) or [node.names[name]])

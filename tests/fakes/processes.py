@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ringi.config.keys import Level
+from ringi.config.keys import DecompositionLevel
 from ringi.engine.document import (
     ActionPlan,
     GoalUnderstanding,
@@ -13,7 +13,7 @@ from ringi.engine.document import (
     TaskDecomposition,
 )
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.process import ActionRecord, ActionState, Process, Recovery
+from ringi.engine.process import ActionRecord, ActionState, Process, RecoveryRecord
 from ringi.models.prompt import Prompt
 from ringi.runs.process.reflection import ReflectionEngine
 from ringi.tools.effects import ErrorKind, ToolEffect
@@ -111,9 +111,9 @@ class Thinker:
 
 def engine(
     *answers: Any,
-    recoveries: Sequence[Recovery] = (),
+    recoveries: Sequence[RecoveryRecord] = (),
     tools: Sequence[ToolInfo] = TOOLS,
-    level: Level = Level.MODERATE,
+    level: DecompositionLevel = DecompositionLevel.MODERATE,
     mask: Any = str,
     **reflection: Any,
 ) -> tuple[ReflectionEngine, Thinker]:

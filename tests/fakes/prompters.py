@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from ringi.errors import RingiError
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans.answer_document import PlanComparison
 from ringi.plans.prompter import RunningChecks
-from ringi.plans.review_loop import Choice, ReviewAct
+from ringi.plans.review_loop import ReviewAct, ReviewChoice
 
-Step = Choice | ReviewAct | Callable[[], object]
+Step = ReviewChoice | ReviewAct | Callable[[], object]
 """What the person does next, or what happens elsewhere before that."""
 
 Answer = str | None | Callable[[Text], str]
@@ -30,15 +30,15 @@ class ScriptedPrompter:
         """Whether the person waits each time; they do unless it says otherwise."""
         self.checks_done: Callable[[], None] = lambda: None
 
-    def choose(self) -> Choice:
+    def choose(self) -> ReviewChoice:
         while self._steps:
             step = self._steps.pop(0)
             if isinstance(step, ReviewAct):
-                return Choice(step)
-            if isinstance(step, Choice):
+                return ReviewChoice(step)
+            if isinstance(step, ReviewChoice):
                 return step
             step()
-        return Choice(ReviewAct.QUIT)
+        return ReviewChoice(ReviewAct.QUIT)
 
     def _answered(self, question: Text) -> str | None:
         self.asked.append(str(question))
@@ -65,7 +65,9 @@ class ScriptedPrompter:
     def fail(self, error: RingiError) -> None:
         self.said.append(error.code)
 
-    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+    def show(
+        self, said: TextSpan | None = None, *, error: RingiError | None = None, anew: bool = False
+    ) -> None:
         del anew
         self.shown += 1
         if said is not None:
@@ -92,7 +94,7 @@ class ScriptedPrompter:
         self.checks_done = done
         return False
 
-    def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
+    def tell_checks(self, said: TextSpan | None, output: Sequence[str] = ()) -> None:
         if said is not None:
             self.said.append(str(said.text))
         self.said += output

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ringi.agents.project_reader import Project
+from ringi.agents.project_reader import ProjectSettings
 from ringi.agents.sandbox import agent_sandbox
 from ringi.kernel.places import places_of
 from ringi.policy.masking import masked
@@ -55,10 +55,12 @@ class ToolDesk:
             self._copy = WorkCopy.make(self.root, self.places.state, self.places.copies)
         return self._copy
 
-    def project(self, never_send: tuple[str, ...] = (), sandbox: str = "off", **security: Any) -> Project:
+    def project(
+        self, never_send: tuple[str, ...] = (), sandbox: str = "off", **security: Any
+    ) -> ProjectSettings:
         values: dict[str, Any] = {"with.sandbox": sandbox, "context.never_send": never_send}
         values |= {f"planning.security.{name}": value for name, value in security.items()}
-        return Project(self.places, config_with(**values))
+        return ProjectSettings(self.places, config_with(**values))
 
     def tools(self, **changes: Any) -> CopyTools:
         project = self.project(**changes)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ringi.app.workspace import Workspace
 from ringi.approvals.document import TypedAnswer
-from ringi.config.keys import Limits, Run
+from ringi.config.keys import LimitsConfig, RunConfig
 from ringi.kernel.fs import FileSystem
 from ringi.kernel.lock import FileLock
 from ringi.kernel.system import new_id
@@ -49,7 +49,7 @@ class PoweredLedger(Store):
 
 def with_most_bytes(workspace: Workspace, most: int) -> Workspace:
     """As if the configuration allowed files of at most so many bytes."""
-    return workspace.replace(config=replace(workspace.config, limits=Limits(max_file_bytes=most)))
+    return workspace.replace(config=replace(workspace.config, limits=LimitsConfig(max_file_bytes=most)))
 
 
 class World:
@@ -62,7 +62,7 @@ class World:
             self.ledger,
             tree=Tree(fs, root),
             lock=FileLock(state / "lock", 2.0),
-            commands=WorkspaceCommands(root, dict(os.environ), Run(sandbox="off"), ()),
+            commands=WorkspaceCommands(root, dict(os.environ), RunConfig(sandbox="off"), ()),
             check=lambda *_: (),
             analyse=lambda path: path,
             mask=str,

@@ -4,8 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ringi.approvals.forge import ItemKind
-from ringi.forges.document import Access, ChangeState, CommitStatus, NewChange, ReviewVerdict, StatusState
-from ringi.forges.port import Changes, CodeHost, ForgeCommits, Items, People
+from ringi.forges.document import (
+    Access,
+    ChangeState,
+    CommitStatus,
+    NewChangeRequest,
+    ReviewVerdict,
+    StatusState,
+)
+from ringi.forges.port import ChangeRequests, CodeHost, ForgeCommits, Items, People
 from tests.support.forge_hands import Hands
 
 
@@ -30,7 +37,7 @@ def all_calls(host: CodeHost) -> set[str]:
     """What an adapter must be able to do."""
     ports = zip(
         (host.people, host.items, host.changes, host.commits),
-        (People, Items, Changes, ForgeCommits),
+        (People, Items, ChangeRequests, ForgeCommits),
         strict=True,
     )
     return {
@@ -67,7 +74,7 @@ def use_everything(host: CodeHost, hands: Hands, *, me: str, draft: bool = True)
 
     head = hands.push("ringi/1", {"a.py": "x = 2\n", "docs/b.md": "# B\n"})
     assert host.changes.from_branch("ringi/1") is None
-    wanted = NewChange("ringi/1", "main", "Make it fast", "The report")
+    wanted = NewChangeRequest("ringi/1", "main", "Make it fast", "The report")
     change = host.changes.open(wanted)
     assert (change.draft, change.head_commit, change.base_branch) == (True, head, "main")
     assert change.head_project == hands.repo.path

@@ -8,7 +8,7 @@ import pytest
 from tools.forges import GITHUB
 
 from ringi.approvals.forge import ForgeKind, Project
-from ringi.forges.connection import Address, Token
+from ringi.forges.connection import ForgeAddress, ForgeToken
 from ringi.forges.github import github
 from ringi.forges.github import token_headers as github_token
 from ringi.forges.gitlab import gitlab
@@ -54,8 +54,8 @@ def forge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ForgeServe
         yield made
 
 
-def client(url: str, forge: ForgeServer, token: Token) -> ForgeClient:
-    return ForgeClient(Address(url, forge.url.partition("://")[2]), token, str)
+def client(url: str, forge: ForgeServer, token: ForgeToken) -> ForgeClient:
+    return ForgeClient(ForgeAddress(url, forge.url.partition("://")[2]), token, str)
 
 
 def project(forge: ForgeServer) -> Project:

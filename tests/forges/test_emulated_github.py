@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.forge import ForgeKind, Project
-from ringi.forges.connection import Address
+from ringi.forges.connection import ForgeAddress
 from ringi.forges.github import github, token_headers
 from ringi.forges.http import ForgeClient
 from tests.forges.calls import all_calls, recorded, use_everything
@@ -26,7 +26,7 @@ def forge(tmp_path: Path) -> Iterator[EmulatedForge]:
 
 @pytest.mark.req("PP-19", "PP-20")
 def test_every_call(forge: EmulatedForge) -> None:
-    address = Address(f"{forge.url}{API}", forge.url.partition("://")[2])
+    address = ForgeAddress(f"{forge.url}{API}", forge.url.partition("://")[2])
     client = ForgeClient(address, token_headers(forge.users["ringi"].token), str)
     host = github(client, Project(ForgeKind.GITHUB, forge.url, PATH))
     called: set[str] = set()

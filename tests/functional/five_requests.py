@@ -8,7 +8,7 @@ import msgspec
 
 from ringi.app.api import open_workspace
 from ringi.engine.compile import RunNames, compile_run_plan
-from ringi.engine.run_parts import Planned
+from ringi.engine.run_parts import PartsInput
 from ringi.sessions.document import Design
 from tests.fakes.model_server import ModelServer
 from tests.fakes.reading_model import SLOW, answer
@@ -58,7 +58,9 @@ def led(desk: Desk, request: Request, folder: Path) -> Story:
     named = {target.path for target in facts.design.target_paths}
     assert named.issuperset(request.files), named
     assert facts.design.open_points == ()
-    plan = compile_run_plan(Planned(session.instruction, design=facts.design, project=facts.project), NAMES)
+    plan = compile_run_plan(
+        PartsInput(session.instruction, design=facts.design, project=facts.project), NAMES
+    )
     _passes(desk, folder, msgspec.to_builtins(plan), named)
     if request.slow:
         assert outlined.returncode == 3, "what is slow is for a person to say"

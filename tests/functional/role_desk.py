@@ -15,7 +15,7 @@ from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.models.usage import Spent
 from ringi.runs.document import Attempt, StepState
-from ringi.runs.role_work import RoleWork, Task
+from ringi.runs.role_work import RoleTask, RoleWork
 from ringi.tree.copy import WorkCopy
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.unit.runner.run_samples import plan_of, run_of, step_of
@@ -61,9 +61,9 @@ class RoleDesk:
     def file(self, name: str) -> str:
         return (self.copy.tree / name).read_text()
 
-    def task(self, role: RunRole, **changes: Any) -> Task:
+    def task(self, role: RunRole, **changes: Any) -> RoleTask:
         state = changes.pop("state", StepState(step_id="S01", base_tree=self.copy.base))
-        return Task(
+        return RoleTask(
             run=changes.pop("run", run_of(self.plan, state)),
             plan=self.plan,
             step=self.plan.steps[0],

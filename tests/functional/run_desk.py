@@ -19,7 +19,7 @@ from ringi.approvals.grant_document import Grant
 from ringi.kernel.system import Clock
 from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions, run_steps
-from ringi.runs.grant import Wanted, draft_for_run
+from ringi.runs.grant import GrantOptions, draft_for_run
 from ringi.runs.start import ReviewedRun, start_from_file
 from ringi.tree.copy import WorkCopy
 from tests.fakes.people import SeatedPerson
@@ -173,7 +173,7 @@ class RunDesk:
         """A standing approval for the steps of the run; `terms` are narrower than its plan."""
         with self.open() as workspace:
             until = workspace.clock.after(seconds)
-            subject = draft_for_run(workspace, self.run_id, Wanted(**wanted), until)
+            subject = draft_for_run(workspace, self.run_id, GrantOptions(**wanted), until)
             scope = subject.scope
             subject = replace(subject, scope=replace(scope, run=replace(scope.run, **(terms or {}))))
             return workspace.grants.add(

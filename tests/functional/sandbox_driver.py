@@ -20,7 +20,7 @@ from typing import Any
 
 from ringi.config.load import load
 from ringi.kernel.places import places_of
-from ringi.plans.configured_commands import PlanChecks, PlanCommands
+from ringi.plans.configured_commands import ConfiguredChecks, PlanCommands
 from ringi.tree.check_result import CheckPhase
 
 MARK = "ringi-escaped"
@@ -295,7 +295,7 @@ def run_command(world: World) -> str:
 def run_check(world: World) -> str:
     config = load(world.root, world.environment)
     places = places_of(world.root, world.environment)
-    checks = PlanChecks(places, config, world.environment, lambda _: None)
+    checks = ConfiguredChecks(places, config, world.environment, lambda _: None)
     assert checks.sandboxed()
     (result,) = checks([shlex.join(argv(world, "command"))], {}, CheckPhase.DRY)
     return result.output

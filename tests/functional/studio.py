@@ -11,20 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from ringi.app.api import Workspace
-from ringi.config.keys import Level
+from ringi.config.keys import DecompositionLevel
 from ringi.engine.document import CompletionSummary, PlanningDocument
 from ringi.engine.outline import engine_of
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import ActionRecord, ActionState, Process, ProcessPhase
 from ringi.kernel.fs import OsFileSystem
-from ringi.kernel.telemetry.port import Component, Telemetry
-from ringi.kernel.telemetry.port import Level as LogLevel
+from ringi.kernel.telemetry.port import Component, LogLevel, Telemetry
 from ringi.plans.outside_call import PlannedCalls
 from ringi.runs.configured_tools import server_tools
 from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine
-from ringi.runs.role_model import Caller, Limits
+from ringi.runs.role_model import BudgetedModel, ModelLimits
 from ringi.runs.tool_box import tool_box
 from ringi.tools.effects import ErrorKind
 from ringi.tree.copy import WorkCopy
@@ -66,7 +65,7 @@ def reflected(reason: str, *changes: dict[str, Any]) -> dict[str, Any]:
 
 
 class CopyPlace:
-    """Implements `Place`; everything may change."""
+    """Implements `ToolPlace`; everything may change."""
 
     def __init__(self, copy: WorkCopy) -> None:
         self._copy = copy
@@ -127,7 +126,7 @@ class Studio:
     def _context(self, workspace: Workspace) -> Iterator[ProcessContext]:
         places, config, mask = workspace.places, workspace.config, workspace.mask_lines
         self.copy = WorkCopy.make(self.desk.root, places.state, places.copies)
-        caller = Caller(workspace.model(), Limits((), None), workspace.budget)
+        caller = BudgetedModel(workspace.model(), ModelLimits((), None), workspace.budget)
         with ExitStack() as stack:
             servers = [
                 stack.enter_context(server_tools(config, workspace.environment, self.copy.tree))
@@ -137,7 +136,8 @@ class Studio:
             rules = PlanRules(tools.rules(), 15)
             reflection = ReflectionEngine(
                 ask=caller.ask, config=config, tools=tools.offered(), rules=rules, mask=str,
-                recoveries=workspace.store.processes.recoveries, complexity=Level.MINIMAL, model=caller.name,
+                recoveries=workspace.store.processes.recoveries, complexity=DecompositionLevel.MINIMAL,
+                model=caller.name,
             )  # fmt: skip
             yield ProcessContext(
                 store=workspace.store, clock=workspace.clock, ids=workspace.ids, seconds=lambda: 0.0,

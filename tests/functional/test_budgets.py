@@ -15,7 +15,7 @@ from ringi.models.budget import SpentOn, by_phase
 from ringi.models.prompt import Budget, Material, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.runs.document import RunPhase, StopCode
-from ringi.runs.role_model import Caller, Limit, Limits
+from ringi.runs.role_model import BudgetedModel, BudgetLimit, ModelLimits
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional import warm
 from tests.functional.run_desk import FILES, RunDesk, a_plan, a_step, at_home, project
@@ -189,7 +189,9 @@ def test_phases_add_up_and_no_call_begins_beyond_one(
     calls: list[tuple[Purpose, int, int, str]], most: int, phase: SpentOn
 ):
     model = Counting([(read, written) for _, read, written, _ in calls])
-    caller = Caller(model, Limits((Limit("it", tokens=most, phase=phase),), (1.0, 2.0)), Budget(1.0, 100))
+    caller = BudgetedModel(
+        model, ModelLimits((BudgetLimit("it", tokens=most, phase=phase),), (1.0, 2.0)), Budget(1.0, 100)
+    )
     for purpose, _, _, text in calls:
         before = by_phase(caller.spent)[phase]
         try:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import REPAIR, Finding, Mark
+from ringi.app.doctor_checks import REPAIR, DoctorFinding, Mark
 from ringi.errors import LedgerCorrupt, RingiError, StorageFailed
 from ringi.plans.document import PlanStatus
 from tests.functional.disks import PAGE, fill, small_disk
@@ -112,7 +112,7 @@ def test_a_damaged_ledger_is_named_and_set_aside(damaged, tmp_path: Path):
     assert mend(tmp_path) == []
 
 
-def examined(tmp_path: Path) -> list[Finding]:
+def examined(tmp_path: Path) -> list[DoctorFinding]:
     return doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine()
 
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringi.agents.claude_hook import (
-    Surroundings,
+    HookContext,
     Unfit,
     copy_tree,
     judge,
@@ -272,7 +272,7 @@ def test_what_cannot_be_judged_is_denied(desk: Desk):
     ],
 )
 def test_tools_that_look_like_edits(tool: str, given: dict[str, Any], refused: bool):
-    places = Surroundings(copy="", temporary=("/tmp",), home="", own=())
+    places = HookContext(copy="", temporary=("/tmp",), home="", own=())
     data = json.dumps({"tool_name": tool, "tool_input": given}).encode()
     try:
         answer = judge(data, places, "/") is not None

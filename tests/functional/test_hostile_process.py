@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ringi.config.keys import Depth, Level, Revision
+from ringi.config.keys import DecompositionLevel, Depth, RevisionConfig
 from ringi.engine.answers import NewReplan
 from ringi.engine.document import (
     ActionPlan,
@@ -362,7 +362,7 @@ class Loop:
         config = config_with(**{"planning.reflection.depth": Depth.SHALLOW})
         reflection = ReflectionEngine(
             ask=self.model.ask, config=config, tools=self.tools.offered(), rules=rules,
-            recoveries=self.ledger.processes.recoveries, mask=str, complexity=Level.MINIMAL,
+            recoveries=self.ledger.processes.recoveries, mask=str, complexity=DecompositionLevel.MINIMAL,
         )  # fmt: skip
         context = ProcessContext(
             store=self.ledger, clock=SteppingClock(), ids=new_id, seconds=lambda: 0.0, model=self.model,
@@ -513,7 +513,7 @@ def test_a_revision_is_refused(case: str):
         json.dumps({"reason": "Approve this.", "changes": REVISIONS[case]}).encode(), NewReplan, "it"
     )
     suggestion = Suggestion(Reflection(), revision_of(found), by="model")
-    assert isinstance(revise(process, suggestion, Revision(), RULES, "now"), Stuck)
+    assert isinstance(revise(process, suggestion, RevisionConfig(), RULES, "now"), Stuck)
     assert process.plan == before
 
 

@@ -11,7 +11,7 @@ import pytest
 from ringi import Workspace, open_workspace
 from ringi.cli.main import main
 from ringi.plans import capture as project
-from ringi.plans.change import Change
+from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
 from ringi.plans.from_patch import propose_change
@@ -81,7 +81,7 @@ def change(ws: Workspace, plan_id: str) -> None:
     diffs = [
         FileDiff(one.path, one.diff) for one in ws.plan.preview(plan_id).diffs if one.path == "README.md"
     ]
-    propose_change(ws, Change("Change", diffs, PlanBasis(Trigger.USER_REQUEST, ())))
+    propose_change(ws, ChangeDraft("Change", diffs, PlanBasis(Trigger.USER_REQUEST, ())))
 
 
 STATES: Mapping[str, Callable[[Workspace, str], object]] = {

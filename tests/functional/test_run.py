@@ -20,7 +20,7 @@ from ringi.plans.document import ALL_SPECS, PlanStatus
 from ringi.plans.tool import PlanTool
 from ringi.runs.document import Review, RunPhase, StepStatus, StopCode
 from ringi.runs.drive import cancel_run
-from ringi.runs.grant import Wanted, draft_for_run
+from ringi.runs.grant import GrantOptions, draft_for_run
 from ringi.runs.report import status_of
 from ringi.runs.start import start_from_file
 from ringi.tree.tree import Tree
@@ -633,7 +633,7 @@ def test_no_run_commits_to_a_main_branch(root: Path, branch: str, spoil: str, co
     assert git(root, "branch", "--format=%(refname:short)") == "main"
     assert desk.copies() == []
     with pytest.raises(MainBranch), desk.open() as workspace:
-        draft_for_run(workspace, run.run_id, Wanted(), workspace.clock.after(60))
+        draft_for_run(workspace, run.run_id, GrantOptions(), workspace.clock.after(60))
 
 
 @pytest.mark.req("RN-9")

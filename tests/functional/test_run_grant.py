@@ -24,7 +24,7 @@ from ringi.plans.verify import verify_plan
 from ringi.policy.risk_level import Risk
 from ringi.runs.document import Run, RunPhase, StopCode
 from ringi.runs.drive import cancel_run
-from ringi.runs.grant import Wanted, draft_for_run
+from ringi.runs.grant import GrantOptions, draft_for_run
 from tests.fakes.people import AgentAtWork, SeatedPerson
 from tests.fakes.signing import RealKey
 from tests.functional.beside_desk import walled
@@ -268,7 +268,7 @@ def test_what_nobody_may_sign_or_nobody_signed(desk: RunDesk):
     key, stranger = desk.key(), RealKey(desk.scripts, "stranger")
     with desk.open() as workspace:
         grants, until = workspace.grants, workspace.clock.after(DAY)
-        subject = draft_for_run(workspace, desk.run_id[:-2], Wanted(), until)
+        subject = draft_for_run(workspace, desk.run_id[:-2], GrantOptions(), until)
         with pytest.raises(NoChannel, match="a standing approval needs a signature"):
             grants.add(subject, "person")
         with pytest.raises(UnlistedKey):
@@ -293,7 +293,7 @@ def test_what_nobody_may_sign_or_nobody_signed(desk: RunDesk):
         with pytest.raises(BadGrant):
             grants.draft(replace(subject.scope, max_risk=Risk.HIGH), until)
         with pytest.raises(NotFound):
-            draft_for_run(workspace, "2099", Wanted(), until)
+            draft_for_run(workspace, "2099", GrantOptions(), until)
         assert grants.list() == ()
     assert waits(desk.go()) == "the result waits for you"
 

@@ -11,7 +11,7 @@ from ringi.errors import BadBrought, ModelTimeout, RoleTimeout
 from ringi.models.prompt import Budget, ModelAnswer, NewVerdict, Prompt
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.runs.document import StopCode
-from ringi.runs.role_model import Caller, Limits, TurnTime
+from ringi.runs.role_model import BudgetedModel, ModelLimits, TurnTime
 from tests.fakes.model_server import ModelServer, Never
 from tests.functional.beside_desk import walled
 from tests.functional.role_desk import RoleDesk, role_desk
@@ -118,9 +118,9 @@ class Slow:
             raise ModelTimeout(model=self.name, seconds=f"{budget.seconds:g}", key=budget.key)
         return ModelAnswer(NewVerdict(True), TokenUsage(), (), self.name)
 
-    def caller(self, question: float, turn: float) -> Caller:
+    def caller(self, question: float, turn: float) -> BudgetedModel:
         time = TurnTime("roles.qa.timeout_sec", turn, self.monotonic)
-        return Caller(self, Limits((), None), Budget(question, 100), time)
+        return BudgetedModel(self, ModelLimits((), None), Budget(question, 100), time)
 
 
 def test_questions_share_the_time_of_the_turn():

@@ -9,7 +9,7 @@ from ringi.approvals.forge import ForgeKind, Project
 from ringi.errors import Busy, ForgeRejected, ForgeUnreachable, NoChannel
 from ringi.forges.configured_watch import watching_lock
 from ringi.forges.document import ForgeReview
-from ringi.forges.port import Changes, CodeHost
+from ringi.forges.port import ChangeRequests, CodeHost
 from ringi.forges.watch import LONGEST_PAUSE, watch
 from ringi.forges.watch_project import Standing
 from ringi.runs.document import Run, RunPhase, StopCode
@@ -108,7 +108,7 @@ def test_the_branch_was_deleted_there(desk: WatchDesk):
 class _Dismissing:
     """What somebody reads there is dismissed right afterwards."""
 
-    def __init__(self, changes: Changes, dismiss: Callable[[], None]) -> None:
+    def __init__(self, changes: ChangeRequests, dismiss: Callable[[], None]) -> None:
         self._changes = changes
         self._dismiss = dismiss
 

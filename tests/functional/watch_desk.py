@@ -14,7 +14,7 @@ from ringi.approvals.document import TypedAnswer
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.forges.configured_watch import watcher, watching_lock
 from ringi.forges.watch import Round, Watcher
-from ringi.forges.watch_project import News
+from ringi.forges.watch_project import WatchEvent
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Review, Run
 from ringi.runs.start import ReviewedRun, start_from_file
@@ -32,7 +32,7 @@ class WatchDesk(RunDesk):
         self.forge = forge
         self.repo = repo
         self.issue = issue
-        self.news: list[News] = []
+        self.news: list[WatchEvent] = []
         super().__init__(root, **roles)
 
     @property

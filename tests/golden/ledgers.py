@@ -26,7 +26,7 @@ from ringi.approvals.grant_document import GrantScope
 from ringi.ledger.connection import DATABASE
 from ringi.plans.answer_document import NewContent
 from ringi.plans.capture import state_now
-from ringi.plans.change import Change
+from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import PlanBasis, Trigger
 from ringi.plans.document import ALL_SPECS, ActionSpec, Encoding, MessageRef, SpecKind, SpecSelection
 from ringi.plans.from_patch import file_diffs, propose_change
@@ -321,7 +321,7 @@ class Maker:
         patch = (
             f"--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,3 @@\n # Greeter\n \n-{before}\n+{after}\n"
         ).encode()
-        change = Change(title, file_diffs(patch), PlanBasis(Trigger.REFACTOR, ()))
+        change = ChangeDraft(title, file_diffs(patch), PlanBasis(Trigger.REFACTOR, ()))
         return propose_change(self._workspace, change)
 
     def sessions(self) -> dict[str, str]:

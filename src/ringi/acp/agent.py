@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import UNSET, Raw, UnsetType
 
-from ringi.acp.channel import Channel, Ears
+from ringi.acp.channel import Callbacks, Channel
 from ringi.acp.files import read_text_file, write_text_file
-from ringi.acp.protocol import Id, Message, Told, text_of
+from ringi.acp.protocol import Id, Message, OwnUpdates, text_of
 from ringi.acp.terminals import Terminals
-from ringi.acp.work import Started, Work
+from ringi.acp.work import StartedAgent, Work
 from ringi.kernel.text import Text, translated
 from ringi.tree.copy import WorkCopy
 
@@ -22,7 +22,7 @@ _MOST_LOOKS: Final = 50
 _MOST_ASKED: Final = 20
 
 
-class Turn:
+class PromptTurn:
     """One prompt, until its end."""
 
     def __init__(self, number: Id, asked: str) -> None:
@@ -32,26 +32,28 @@ class Turn:
         self.cancelled = False
 
 
-class Listener(NamedTuple):
+class AgentListener(NamedTuple):
     """Who hears what an agent says."""
 
-    heard: "Callable[[Agent, Message, bytes], None]"
-    gone: "Callable[[Agent], None]"
+    heard: "Callable[[AgentProcess, Message, bytes], None]"
+    gone: "Callable[[AgentProcess], None]"
     strange: Callable[[str], None]
 
 
-class Agent:
-    def __init__(self, work: Work, listener: Listener) -> None:
+class AgentProcess:
+    def __init__(self, work: Work, listener: AgentListener) -> None:
         self._work = work
         self._listener = listener
         # The workspace is used by one thread at a time.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ringi-acp")
-        self._started: Started | None = None
-        heard = Ears(lambda message, line: listener.heard(self, message, line), listener.strange, self._end)
+        self._started: StartedAgent | None = None
+        heard = Callbacks(
+            lambda message, line: listener.heard(self, message, line), listener.strange, self._end
+        )
         self.channel = Channel(heard)
         self.session = ""
-        self.told = Told("")
-        self.turns: list[Turn] = []
+        self.told = OwnUpdates("")
+        self.turns: list[PromptTurn] = []
         self.quiet = asyncio.Event()
         """Set while there is no turn."""
         self.quiet.set()
@@ -73,7 +75,7 @@ class Agent:
         """Terminals, and the tool calls that show them."""
 
     @property
-    def started(self) -> Started:
+    def started(self) -> StartedAgent:
         assert self._started is not None  # noqa: S101  # used only between `start` and `close`
         return self._started
 
@@ -104,13 +106,13 @@ class Agent:
 
     def named(self, session: str) -> None:
         self.session = session
-        self.told = Told(session)
+        self.told = OwnUpdates(session)
 
-    def begin(self, turn: Turn) -> None:
+    def begin(self, turn: PromptTurn) -> None:
         self.turns.append(turn)
         self.quiet.clear()
 
-    def end(self, turn: Turn) -> None:
+    def end(self, turn: PromptTurn) -> None:
         self.turns.remove(turn)
         if not self.turns:
             self.rested = True

@@ -15,7 +15,7 @@ from ringi.acp.protocol import (
     TOO_DEEP,
     Id,
     Message,
-    Refusal,
+    MessageRefusal,
     RpcError,
     answered_id,
     content,
@@ -34,13 +34,13 @@ _SHOWN: Final = 200
 _HEAD: Final = 4096
 
 
-class Answer(NamedTuple):
+class ChannelReply(NamedTuple):
     message: Message
     line: bytes
     """As the editor gets it."""
 
 
-class Ears(NamedTuple):
+class Callbacks(NamedTuple):
     """Who hears what an agent says."""
 
     heard: Callable[[Message, bytes], None]
@@ -51,13 +51,13 @@ class Ears(NamedTuple):
 
 
 class Channel:
-    def __init__(self, ears: Ears) -> None:
+    def __init__(self, ears: Callbacks) -> None:
         self._ears = ears
         self._inlet = Inlet(LONGEST_LINE, self._hear, self._skip, self._end)
         self._outlet = Outlet()
         self._numbers = itertools.count(1)
         self._paths: ProjectPaths | None = None
-        self._pending: dict[Id, asyncio.Future[Answer] | None] = {}
+        self._pending: dict[Id, asyncio.Future[ChannelReply] | None] = {}
         """None if the editor waits for it."""
         self._over = ""
 
@@ -68,7 +68,7 @@ class Channel:
 
     def _hear(self, line: bytes) -> None:
         message = understood(line)
-        if isinstance(message, Refusal):
+        if isinstance(message, MessageRefusal):
             self._skip(line[:_HEAD])
             return
         try:
@@ -89,7 +89,7 @@ class Channel:
         if waiting is None:
             self._ears.heard(message, line)
         elif not waiting.done():
-            waiting.set_result(Answer(message, line + b"\n"))
+            waiting.set_result(ChannelReply(message, line + b"\n"))
 
     def _skip(self, head: bytes) -> None:
         """Drops what cannot be read. Whoever waits for it hears so."""
@@ -120,14 +120,14 @@ class Channel:
         """Whether it has yet to answer that request."""
         return number in self._pending
 
-    async def ask(self, method: str, params: Raw | UnsetType, number: Id | None = None) -> Answer:
+    async def ask(self, method: str, params: Raw | UnsetType, number: Id | None = None) -> ChannelReply:
         """Without a number, a request of our own. Raises RpcError if the agent ends before it answers."""
         self._refuse_over()
         if number is None:
             number = f"ringi-{next(self._numbers)}"
         if self._paths:
             params = _moved(params, self._paths.to_agent)
-        waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[ChannelReply] = asyncio.get_running_loop().create_future()
         self._pending[number] = waiting
         self.write(request(number, method, params))
         return await waiting
@@ -136,7 +136,7 @@ class Channel:
         """Answers for the agent, since it does not."""
         waiting, message = self._pending.get(number), understood(line)
         if waiting is not None and not waiting.done() and isinstance(message, Message):
-            waiting.set_result(Answer(message, line))
+            waiting.set_result(ChannelReply(message, line))
 
     def drop(self, why: str) -> list[Id]:
         """Fails all that was asked; returns the requests that the editor waits for."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         out: TextIO
 
 
-class App(Protocol):
+class AcpHost(Protocol):
     @property
     def environment(self) -> Mapping[str, str]: ...
     @property
@@ -40,7 +40,7 @@ class App(Protocol):
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
-def acp(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tuple[str, ...]) -> None:
+def acp(app: AcpHost, checks: tuple[str, ...], carry: tuple[str, ...], command: tuple[str, ...]) -> None:
     """Run COMMAND, an agent that speaks ACP, in a copy of the project, for an editor.
 
     The editor starts this instead of the agent. Each turn ends with a plan in the thread, and what you

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import UNSET, Raw, UnsetType
 
-from ringi.acp.agent import Agent, Listener
-from ringi.acp.channel import Answer
+from ringi.acp.agent import AgentListener, AgentProcess
+from ringi.acp.channel import ChannelReply
 from ringi.acp.protocol import (
     INITIALIZE,
     INVALID_REQUEST,
@@ -25,12 +25,12 @@ from ringi.kernel.text import Text
 from ringi.tree.copy import WorkCopy
 
 
-class Crew:
-    def __init__(self, work: Work, listener: Listener) -> None:
+class AgentPool:
+    def __init__(self, work: Work, listener: AgentListener) -> None:
         self._work = work
         self._listener = listener
-        self.agents: list[Agent] = []
-        self._spare: asyncio.Task[Agent] | None = None
+        self.agents: list[AgentProcess] = []
+        self._spare: asyncio.Task[AgentProcess] | None = None
         self._greeting: Raw | None = None
         self._meeting = asyncio.Lock()
         self._login: Message | None = None
@@ -44,11 +44,11 @@ class Crew:
         """Starts the first agent while the editor is still writing its greeting."""
         self._spare = asyncio.get_running_loop().create_task(self._start())
 
-    async def greet(self, number: Id, params: Raw | UnsetType) -> Answer:
+    async def greet(self, number: Id, params: Raw | UnsetType) -> ChannelReply:
         async with self._meeting:
             return await self._greet(number, params)
 
-    async def _greet(self, number: Id, params: Raw | UnsetType) -> Answer:
+    async def _greet(self, number: Id, params: Raw | UnsetType) -> ChannelReply:
         if self._greeting is not None:
             raise RpcError(INVALID_REQUEST, Text("initialize was answered already."))
         given = content(params)
@@ -74,18 +74,18 @@ class Crew:
             self._work.diffs_as_text = not shows_content(given.get("clientInfo"))
         return answer
 
-    async def log_in(self, agent: Agent, number: Id, message: Message) -> Answer:
+    async def log_in(self, agent: AgentProcess, number: Id, message: Message) -> ChannelReply:
         answer = await agent.channel.ask(str(message.method), message.params, number)
         if answer.message.result is not UNSET:
             self._login = message
         return answer
 
-    async def any(self) -> Agent:
+    async def any(self) -> AgentProcess:
         """One that lives, for what belongs to no session."""
         living = (agent for agent in self.agents if agent.alive)
         return next(living, None) or await self.ready()
 
-    async def ready(self) -> Agent:
+    async def ready(self) -> AgentProcess:
         """One without a session."""
         if self._spare is None:
             self._spare = asyncio.get_running_loop().create_task(self.start())
@@ -95,18 +95,18 @@ class Crew:
             self._spare = None
             raise
 
-    async def take(self) -> Agent:
+    async def take(self) -> AgentProcess:
         """One without a session, for a session."""
         agent = await (self.start() if self._spare is None else self.ready())
         self._spare = None
         return agent
 
-    def give_back(self, agent: Agent) -> None:
+    def give_back(self, agent: AgentProcess) -> None:
         """No session came of it, for instance because somebody has to log in first."""
         if self._spare is None and agent.alive:
             self._spare = asyncio.get_running_loop().create_task(_itself(agent))
 
-    async def start(self, conversation: str = "", source: WorkCopy | None = None) -> Agent:
+    async def start(self, conversation: str = "", source: WorkCopy | None = None) -> AgentProcess:
         """As `Work.start`."""
         agent = await self._start(conversation, source)
         told: list[tuple[str, Any]] = [(INITIALIZE, self._greeting)]
@@ -117,13 +117,13 @@ class Crew:
                 await agent.channel.ask(method, params)
         return agent
 
-    async def _start(self, conversation: str = "", source: WorkCopy | None = None) -> Agent:
-        agent = Agent(self._work, self._listener)
+    async def _start(self, conversation: str = "", source: WorkCopy | None = None) -> AgentProcess:
+        agent = AgentProcess(self._work, self._listener)
         await agent.start(conversation, source)
         self.agents.append(agent)
         return agent
 
-    async def end(self, agent: Agent) -> str:
+    async def end(self, agent: AgentProcess) -> str:
         """Returns the name of the plan that holds its work. Raises RingiError."""
         if agent in self.agents:
             self.agents.remove(agent)
@@ -141,5 +141,5 @@ class Crew:
         return [*failed, *(one for one in ended if one)]
 
 
-async def _itself(agent: Agent) -> Agent:
+async def _itself(agent: AgentProcess) -> AgentProcess:
     return agent

@@ -10,7 +10,7 @@ from ringi.acp.protocol import INTERNAL_ERROR, INVALID_PARAMS, LONGEST_LINE, NOT
 from ringi.errors import RingiError, StorageFailed, Unreadable
 from ringi.kernel.document import prepared
 from ringi.kernel.fs import NotRegular, OsFileSystem
-from ringi.kernel.fs.bounded import TooLarge, read_bounded
+from ringi.kernel.fs.bounded import FileTooLarge, read_bounded
 from ringi.kernel.text import Text, translated, why_failed
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import lay_over
@@ -20,14 +20,14 @@ LARGEST: Final = LONGEST_LINE // 4
 """Bytes of a file; in JSON it has more."""
 
 
-class Read(Struct):
+class ReadFileRequest(Struct):
     path: str
     line: int | None = None
     """Counted from 1."""
     limit: int | None = None
 
 
-class Write(Struct):
+class WriteFileRequest(Struct):
     path: str
     content: str
 
@@ -42,7 +42,7 @@ def parsed(params: Raw | UnsetType, kind: type[Any]) -> Any:
 
 
 def read_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType) -> dict[str, Any]:
-    wanted: Read = parsed(params, Read)
+    wanted: ReadFileRequest = parsed(params, ReadFileRequest)
     name = paths.inside(wanted.path)
     tree = Tree(OsFileSystem(), copy.tree)
     try:
@@ -50,7 +50,7 @@ def read_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType)
             text = read_bounded(file, LARGEST, at=folder, follow=False).decode()
     except FileNotFoundError:
         raise RpcError(NOT_FOUND, Text("{path} does not exist.", path=wanted.path)) from None
-    except TooLarge:
+    except FileTooLarge:
         words = Text(
             "{path} has more than {limit} bytes: read parts of it with a command.",
             path=wanted.path,
@@ -73,7 +73,7 @@ def read_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType)
 
 
 def write_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType) -> dict[str, Any]:
-    wanted: Write = parsed(params, Write)
+    wanted: WriteFileRequest = parsed(params, WriteFileRequest)
     name = paths.inside(wanted.path)
     tree = Tree(OsFileSystem(), copy.tree)
     try:

@@ -95,7 +95,7 @@ class RpcError(Exception):
         super().__init__(self.words)
 
 
-class Refusal(NamedTuple):
+class MessageRefusal(NamedTuple):
     """The answer to a line that is not a message."""
 
     code: int
@@ -111,20 +111,20 @@ _UPDATE: Final = msgspec.json.Decoder(Update)
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-def understood(line: bytes) -> Message | Refusal:
+def understood(line: bytes) -> Message | MessageRefusal:
     try:
         message = _ENVELOPE.decode(line)
     except msgspec.ValidationError:
-        return Refusal(INVALID_REQUEST, _NO_MESSAGE, found_id(line))
+        return MessageRefusal(INVALID_REQUEST, _NO_MESSAGE, found_id(line))
     except RecursionError:
-        return Refusal(INVALID_REQUEST, TOO_DEEP, found_id(line))
+        return MessageRefusal(INVALID_REQUEST, TOO_DEEP, found_id(line))
     except (msgspec.DecodeError, UnicodeDecodeError):
         # Whole, but with half a character in it, for instance: whoever asked waits for an answer.
         number = found_id(line) if line.endswith(b"}") else None
-        return Refusal(PARSE_ERROR, Text("This line is not JSON."), number)
+        return MessageRefusal(PARSE_ERROR, Text("This line is not JSON."), number)
     if message.jsonrpc != "2.0" or not _is_whole(message):
         number = message.id if isinstance(message.id, int | str) and message.method is not UNSET else None
-        return Refusal(INVALID_REQUEST, _NO_MESSAGE, number)
+        return MessageRefusal(INVALID_REQUEST, _NO_MESSAGE, number)
     return message
 
 
@@ -147,9 +147,9 @@ def found_id(line: bytes) -> Id | None:
     return number
 
 
-def too_long(head: bytes) -> Refusal:
+def too_long(head: bytes) -> MessageRefusal:
     words = Text("The message has more than {limit} bytes.", limit=LONGEST_LINE)
-    return Refusal(INVALID_REQUEST, words, found_id(head))
+    return MessageRefusal(INVALID_REQUEST, words, found_id(head))
 
 
 def addressed(params: Raw | UnsetType) -> Addressed:
@@ -202,7 +202,7 @@ def refused(number: Id | None, code: int, words: Text | str) -> bytes:
     return line_of(Message(id=number, error=raw({"code": code, "message": shown(words)})))
 
 
-class Told:
+class OwnUpdates:
     """Updates that we send ourselves."""
 
     def __init__(self, session: str) -> None:

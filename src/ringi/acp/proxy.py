@@ -5,9 +5,9 @@ import contextlib
 import signal
 from typing import Final
 
-from ringi.acp.agent import Agent, Listener
-from ringi.acp.channel import Answer
-from ringi.acp.crew import Crew
+from ringi.acp.agent import AgentListener, AgentProcess
+from ringi.acp.channel import ChannelReply
+from ringi.acp.crew import AgentPool
 from ringi.acp.files import in_words
 from ringi.acp.protocol import (
     BEGINNING,
@@ -25,7 +25,7 @@ from ringi.acp.protocol import (
     PROMPT,
     Id,
     Message,
-    Refusal,
+    MessageRefusal,
     RpcError,
     addressed,
     content,
@@ -34,7 +34,7 @@ from ringi.acp.protocol import (
     understood,
 )
 from ringi.acp.requests import Requests
-from ringi.acp.sessions import Sessions
+from ringi.acp.sessions import AcpSessions
 from ringi.acp.tasks import Tasks
 from ringi.acp.turns import PATIENCE_SEC, Turns
 from ringi.acp.updates import Updates
@@ -57,8 +57,8 @@ class Proxy:
         self._inlet = Inlet(LONGEST_LINE, self._from_editor, self._skip, self._over)
         self._outlet = Outlet(self._full)
         self._tasks = Tasks()
-        self._crew = Crew(work, Listener(self._from_agent, self._gone, self._strange))
-        self._sessions = Sessions(work, self._crew)
+        self._crew = AgentPool(work, AgentListener(self._from_agent, self._gone, self._strange))
+        self._sessions = AcpSessions(work, self._crew)
         self._updates = Updates(self._outlet.write, self._sessions, self._strange)
         self._turns = Turns(self._outlet.write, patience_sec)
         self._requests = Requests(self._outlet.write, self._tasks)
@@ -125,7 +125,7 @@ class Proxy:
 
     def _from_editor(self, line: bytes) -> None:
         message = understood(line)
-        if isinstance(message, Refusal):
+        if isinstance(message, MessageRefusal):
             self._outlet.write(refused(message.id, message.code, message.words))
         elif message.is_request and isinstance(message.id, int | str):
             self._take_request(message.id, message, line)
@@ -177,7 +177,7 @@ class Proxy:
             self._open.discard(number)
             self._updates.release(self._crew.agents)
 
-    async def _answer_to(self, number: Id, message: Message, line: bytes) -> Answer | None:
+    async def _answer_to(self, number: Id, message: Message, line: bytes) -> ChannelReply | None:
         """None if an agent's own answer is passed on when it comes."""
         method, crew, sessions = message.method, self._crew, self._sessions
         if method == INITIALIZE:
@@ -208,7 +208,7 @@ class Proxy:
 
     # ------------------------------------------------------------------ from the agents
 
-    def _from_agent(self, agent: Agent, message: Message, line: bytes) -> None:
+    def _from_agent(self, agent: AgentProcess, message: Message, line: bytes) -> None:
         if message.is_request:
             if self._updates.may_ask(agent, message):
                 self._requests.take(agent, message)
@@ -225,10 +225,10 @@ class Proxy:
             line = self._requests.shown(agent, message, line)
         self._outlet.write(line + b"\n")
 
-    def _gone(self, agent: Agent) -> None:
+    def _gone(self, agent: AgentProcess) -> None:
         self._tasks.spawn(self._bury(agent))
 
-    async def _bury(self, agent: Agent) -> None:
+    async def _bury(self, agent: AgentProcess) -> None:
         """What it had to answer is answered, what it left becomes a plan."""
         why = await agent.last_words()
         left = agent.channel.drop(why)
@@ -243,5 +243,5 @@ class Proxy:
             self._over(1)
 
 
-def _has(agent: Agent, number: object) -> bool:
+def _has(agent: AgentProcess, number: object) -> bool:
     return isinstance(number, int | str) and agent.channel.has(number)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable
 from typing import Final
 
-from ringi.acp.agent import Agent
+from ringi.acp.agent import AgentProcess
 from ringi.acp.protocol import (
     CANCEL_REQUEST,
     INVALID_REQUEST,
@@ -37,9 +37,9 @@ class Requests:
         self._tell = tell
         self._tasks = tasks
         self._numbers = itertools.count(1)
-        self._asked: dict[Id, tuple[Agent, Id]] = {}
+        self._asked: dict[Id, tuple[AgentProcess, Id]] = {}
 
-    def take(self, agent: Agent, message: Message) -> None:
+    def take(self, agent: AgentProcess, message: Message) -> None:
         number = message.id
         if not isinstance(number, int | str):
             return
@@ -55,7 +55,7 @@ class Requests:
         self._asked[message.id] = agent, number
         self._tell(line_of(message))
 
-    async def _serve(self, agent: Agent, number: Id, message: Message) -> None:
+    async def _serve(self, agent: AgentProcess, number: Id, message: Message) -> None:
         try:
             line = answered(number, await agent.serve(str(message.method), message.params))
         except RpcError as error:
@@ -79,16 +79,16 @@ class Requests:
                 agent.channel.write(refused(asked[1], error.code, error.words))
         return True
 
-    def cancel(self, agent: Agent, message: Message) -> None:
+    def cancel(self, agent: AgentProcess, message: Message) -> None:
         wanted = addressed(message.params).request_id
         for number, asked in self._asked.items():
             if asked == (agent, wanted):
                 self._tell(line_of(Message(method=CANCEL_REQUEST, params=raw({"requestId": number}))))
 
-    def forget(self, agent: Agent) -> None:
+    def forget(self, agent: AgentProcess) -> None:
         self._asked = {number: asked for number, asked in self._asked.items() if asked[0] is not agent}
 
-    def shown(self, agent: Agent, message: Message, line: bytes) -> bytes:
+    def shown(self, agent: AgentProcess, message: Message, line: bytes) -> bytes:
         """The editor knows none of the copy's terminals: a tool call shows what they print instead."""
         if message.method != UPDATE or b'"terminalId"' not in line:
             return line
@@ -104,7 +104,7 @@ class Requests:
         message.params = raw(params)
         return line_of(message)[:-1]
 
-    def _block(self, agent: Agent, call: str, block: object) -> object:
+    def _block(self, agent: AgentProcess, call: str, block: object) -> object:
         name = _terminal_of(block)
         if not name:
             return block
@@ -117,7 +117,7 @@ class Requests:
             self._tasks.spawn(self._show_later(agent, call, name))
         return text_of(terminal.shown)
 
-    async def _show_later(self, agent: Agent, call: str, name: str) -> None:
+    async def _show_later(self, agent: AgentProcess, call: str, name: str) -> None:
         if (terminal := agent.terminals.get(name)) is not None:
             await terminal.over.wait()
             agent.shows.discard((name, call))

@@ -8,27 +8,27 @@ from typing import Any
 
 from msgspec import UNSET
 
-from ringi.acp.agent import Agent
-from ringi.acp.channel import Answer
-from ringi.acp.crew import Crew
+from ringi.acp.agent import AgentProcess
+from ringi.acp.channel import ChannelReply
+from ringi.acp.crew import AgentPool
 from ringi.acp.protocol import FORK, INTERNAL_ERROR, INVALID_PARAMS, NEW, Id, RpcError, content, raw
 from ringi.acp.work import Work
 from ringi.kernel.text import Text
 
 
-class Sessions:
-    def __init__(self, work: Work, crew: Crew) -> None:
+class AcpSessions:
+    def __init__(self, work: Work, crew: AgentPool) -> None:
         self._work = work
         self._crew = crew
-        self._by_name: dict[str, Agent] = {}
+        self._by_name: dict[str, AgentProcess] = {}
 
-    def of(self, session: object) -> Agent | None:
+    def of(self, session: object) -> AgentProcess | None:
         return self._by_name.get(session) if isinstance(session, str) else None
 
-    def forget(self, agent: Agent) -> None:
+    def forget(self, agent: AgentProcess) -> None:
         self._by_name = {name: one for name, one in self._by_name.items() if one is not agent}
 
-    async def begin(self, number: Id, method: str, params: dict[str, Any]) -> Answer:
+    async def begin(self, number: Id, method: str, params: dict[str, Any]) -> ChannelReply:
         """A session, with an agent and a copy of its own. Raises RingiError and RpcError."""
         self._check_folder(params)
         named = str(params.get("sessionId") or "")
@@ -66,7 +66,7 @@ class Sessions:
             )
             raise RpcError(INVALID_PARAMS, words)
 
-    async def _agent_for(self, method: str, named: str) -> Agent:
+    async def _agent_for(self, method: str, named: str) -> AgentProcess:
         if method == FORK:
             source = self._by_name.get(named)
             return await self._crew.start(source=source.started.copy if source else None)
@@ -74,17 +74,17 @@ class Sessions:
             return await self._crew.start(named)
         return await self._crew.take()
 
-    def _name(self, agent: Agent, session: str) -> None:
+    def _name(self, agent: AgentProcess, session: str) -> None:
         self._by_name[session] = agent
         agent.named(session)
 
-    def _give_back(self, agent: Agent) -> None:
+    def _give_back(self, agent: AgentProcess) -> None:
         self.forget(agent)
         agent.named("")
         self._crew.give_back(agent)
 
 
-def _inside(agent: Agent, params: dict[str, Any]) -> dict[str, Any]:
+def _inside(agent: AgentProcess, params: dict[str, Any]) -> dict[str, Any]:
     """Folders outside of the project are none of this session's."""
     more = params.get("additionalDirectories")
     if not isinstance(more, list):

@@ -16,7 +16,7 @@ from ringi.acp.paths import ProjectPaths
 from ringi.acp.protocol import INVALID_PARAMS, RpcError
 from ringi.acp.thread import fenced
 from ringi.errors import RingiError
-from ringi.kernel.process.start import Command
+from ringi.kernel.process.start import RunningCommand
 from ringi.kernel.text import Text, visible, without_codes
 from ringi.tree.copy_run import CopyRun
 
@@ -47,13 +47,13 @@ class Named(Struct, rename="camel"):
     terminal_id: str
 
 
-class Terminal:
+class AgentTerminal:
     def __init__(self, title: str, most: int) -> None:
         self.title = title
         self._most = most
         self._output = bytearray()
         self._truncated = False
-        self._command: Command | None = None
+        self._command: RunningCommand | None = None
         self._end: Callable[[], None] = lambda: None
         self._reader = -1
         self.over = asyncio.Event()
@@ -97,7 +97,7 @@ class Terminal:
             if self._command.over:
                 self._stopped(self._command)
 
-    def _stopped(self, command: Command) -> None:
+    def _stopped(self, command: RunningCommand) -> None:
         asyncio.get_running_loop().remove_reader(command.fileno())
         while self._read():
             pass
@@ -151,10 +151,10 @@ class Terminals:
     def __init__(self, run: Callable[[], CopyRun], paths: ProjectPaths) -> None:
         self._run = run
         self._paths = paths
-        self._open: dict[str, Terminal] = {}
+        self._open: dict[str, AgentTerminal] = {}
         self._made = 0
 
-    def get(self, name: str) -> Terminal | None:
+    def get(self, name: str) -> AgentTerminal | None:
         return self._open.get(name)
 
     async def serve(self, method: str, params: Raw | UnsetType) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Terminals:
         variables = [f"{one.name}={one.value}" for one in wanted.env or () if _NAME.fullmatch(one.name)]
         command = (wanted.command, *wanted.args) if wanted.args else ("/bin/sh", "-c", wanted.command)
         most = min(wanted.output_byte_limit or _MOST_OUTPUT, _MOST_OUTPUT)
-        terminal = Terminal(" ".join([wanted.command, *(wanted.args or ())]), most)
+        terminal = AgentTerminal(" ".join([wanted.command, *(wanted.args or ())]), most)
         self._made += 1
         name = f"ringi-terminal-{self._made}"
         self._open[name] = terminal

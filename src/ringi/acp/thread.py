@@ -66,7 +66,7 @@ def plain_title(text: str) -> str:
     return f"`{clean.replace('`', chr(39))}`" if _MARKUP.search(clean) else clean
 
 
-class Shown(NamedTuple):
+class ShownPlan(NamedTuple):
     """A plan as a tool call shows it."""
 
     title: str
@@ -77,7 +77,7 @@ class Shown(NamedTuple):
     """The content as text, if asked for."""
 
 
-def shown_plan(workspace: Workspace, plan: PlanRef, paths: ProjectPaths, *, as_text: bool) -> Shown:
+def shown_plan(workspace: Workspace, plan: PlanRef, paths: ProjectPaths, *, as_text: bool) -> ShownPlan:
     blocks: list[dict[str, Any]] = []
     diffs: list[bytes] = []
     unshown, room = 0, MOST_BYTES
@@ -94,7 +94,7 @@ def shown_plan(workspace: Workspace, plan: PlanRef, paths: ProjectPaths, *, as_t
         if as_text:
             diffs.append(difference(effect.path, effect.old, effect.before, effect.new, effect.after).diff)
     text = _diff_text(b"".join(diffs), plan) if diffs else ""
-    return Shown(plain_title(f"{plan.name} {plan.title}"), blocks, unshown, text)
+    return ShownPlan(plain_title(f"{plan.name} {plan.title}"), blocks, unshown, text)
 
 
 def _diff_text(diff: bytes, plan: PlanRef) -> str:

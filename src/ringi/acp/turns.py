@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from ringi.acp.agent import Agent, Turn
-from ringi.acp.channel import Answer
+from ringi.acp.agent import AgentProcess, PromptTurn
+from ringi.acp.channel import ChannelReply
 from ringi.acp.files import in_words
 from ringi.acp.protocol import PROMPT, Id, Message, RpcError, answered, content, raw
 from ringi.acp.thread import ThreadPrinter, fenced
@@ -28,11 +28,11 @@ class Turns:
         self._tell = tell
         self._patience_sec = patience_sec
 
-    async def take(self, agent: Agent, number: Id, params: dict[str, Any]) -> Answer:
+    async def take(self, agent: AgentProcess, number: Id, params: dict[str, Any]) -> ChannelReply:
         """The answer to a prompt. Raises RingiError and RpcError."""
         prompt = params.get("prompt")
         blocks = prompt if isinstance(prompt, list) else []
-        turn = Turn(number, _asked(blocks))
+        turn = PromptTurn(number, _asked(blocks))
         first = not agent.turns
         agent.begin(turn)
         try:
@@ -41,12 +41,12 @@ class Turns:
                 block = {"type": "text", "text": _FROM_RINGI.format(message=news)}
                 params = {**params, "prompt": [block, *blocks]}
             if turn.cancelled:
-                return Answer(Message(), answered(turn.id, {"stopReason": "cancelled"}))
+                return ChannelReply(Message(), answered(turn.id, {"stopReason": "cancelled"}))
             return await self._carry_out(agent, turn, params)
         finally:
             agent.end(turn)
 
-    def _warn(self, agent: Agent) -> None:
+    def _warn(self, agent: AgentProcess) -> None:
         if agent.warned:
             return
         agent.warned, printer = True, ThreadPrinter()
@@ -61,7 +61,7 @@ class Turns:
         for words in filter(None, (agent.started.warnings, printer.message if printer.rows else "")):
             self._tell(agent.told.text(words))
 
-    async def _carry_out(self, agent: Agent, turn: Turn, params: dict[str, Any]) -> Answer:
+    async def _carry_out(self, agent: AgentProcess, turn: PromptTurn, params: dict[str, Any]) -> ChannelReply:
         try:
             answer = await agent.channel.ask(PROMPT, raw(params), turn.id)
         except RpcError:
@@ -72,19 +72,19 @@ class Turns:
         await self._end(agent, turn)
         return answer
 
-    async def _end(self, agent: Agent, turn: Turn) -> None:
+    async def _end(self, agent: AgentProcess, turn: PromptTurn) -> None:
         try:
             await agent.end_turn(turn.asked, self._tell, cut_off=turn.cancelled)
         except RingiError as error:
             self._tell(agent.told.text(fenced(f"✗ {in_words(error).words}")))
 
-    def cancel(self, agent: Agent) -> None:
+    def cancel(self, agent: AgentProcess) -> None:
         """An agent that does not end its turn even then is not waited for."""
         for turn in agent.turns:
             turn.cancelled = True
             asyncio.get_running_loop().call_later(self._patience_sec, self._give_up, agent, turn)
 
-    def _give_up(self, agent: Agent, turn: Turn) -> None:
+    def _give_up(self, agent: AgentProcess, turn: PromptTurn) -> None:
         agent.channel.give_up(turn.id, answered(turn.id, {"stopReason": "cancelled"}))
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from ringi.acp.agent import Agent
+from ringi.acp.agent import AgentProcess
 from ringi.acp.protocol import LONGEST_LINE, UPDATE, Message, addressed, updated
-from ringi.acp.sessions import Sessions
+from ringi.acp.sessions import AcpSessions
 from ringi.acp.thread import ThreadPrinter
 from ringi.kernel.text import Text, shortened
 
@@ -28,7 +28,7 @@ class Updates:
     def __init__(
         self,
         tell: Callable[[bytes], None],
-        sessions: Sessions,
+        sessions: AcpSessions,
         strange: Callable[[Text | str], None],
         most_held: int = LONGEST_LINE,
     ) -> None:
@@ -38,7 +38,7 @@ class Updates:
         self._sessions = sessions
         self._strange = strange
 
-    def fits(self, agent: Agent, message: Message, line: bytes) -> bool:
+    def fits(self, agent: AgentProcess, message: Message, line: bytes) -> bool:
         """Whether the editor may have it now. If not, it is dropped, or held until the session is known."""
         if not message.may_be_told:
             self._strange(Text("{method} without an id", method=shortened(str(message.method))))
@@ -56,7 +56,7 @@ class Updates:
             return True
         return False
 
-    def may_ask(self, agent: Agent, message: Message) -> bool:
+    def may_ask(self, agent: AgentProcess, message: Message) -> bool:
         """Whether a request of the agent is in its own session, or in none."""
         name = addressed(message.params).session_id
         if not isinstance(name, str):
@@ -64,7 +64,7 @@ class Updates:
         owner = self._sessions.of(name)
         return owner is agent or (owner is None and agent.beginning)
 
-    def _hold(self, agent: Agent, name: str, line: bytes) -> None:
+    def _hold(self, agent: AgentProcess, name: str, line: bytes) -> None:
         """An agent may speak in a session before the editor has its name."""
         if sum(len(held) for _, held in agent.held) + len(line) > self._most_held:
             self._drop(name)
@@ -74,7 +74,7 @@ class Updates:
     def _drop(self, name: str) -> None:
         self._strange(Text("what an agent says in {session}, which is no session of its own", session=name))
 
-    def release(self, agents: Iterable[Agent]) -> None:
+    def release(self, agents: Iterable[AgentProcess]) -> None:
         """The editor has the answer that named their sessions."""
         for agent in agents:
             if agent.held and not agent.beginning:
@@ -85,7 +85,7 @@ class Updates:
                     else:
                         self._drop(name)
 
-    def _mark_late(self, agent: Agent, message: Message) -> None:
+    def _mark_late(self, agent: AgentProcess, message: Message) -> None:
         """Agents do so: the end of a message comes late, a task in the background ends. Nothing is lost, but
         nobody shall take it for part of what the plan was made of.
         """

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.thread import Shown, ThreadPrinter, shown_plan
+from ringi.acp.thread import ShownPlan, ThreadPrinter, shown_plan
 from ringi.agents import launch as beside
 from ringi.agents.copies import make_room, remove_settled
 from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclosed, place_in_sandbox, writable_places
@@ -27,7 +27,7 @@ from ringi.errors import NoSuchProgram, RingiError
 from ringi.kernel.lines import Line
 from ringi.kernel.places import Places, find_root
 from ringi.kernel.process.program import from_here, program_of
-from ringi.kernel.process.start import Command
+from ringi.kernel.process.start import RunningCommand
 from ringi.kernel.text import Text, shortened
 from ringi.plans.document import PlanRef
 from ringi.plans.waiting_view import risk_lines
@@ -55,14 +55,14 @@ class Around(NamedTuple):
     config: Config
 
 
-class Started(NamedTuple):
+class StartedAgent(NamedTuple):
     """An agent in its copy."""
 
     copy: WorkCopy
     paths: ProjectPaths
     around: Around
     sandbox: AgentSandbox
-    command: Command
+    command: RunningCommand
     socket: AgentSocket
     stdin: int
     stdout: int
@@ -82,7 +82,7 @@ class TurnBegin(NamedTuple):
 
 
 class TurnEnd(NamedTuple):
-    plan: Shown | None
+    plan: ShownPlan | None
     """None if there is nothing new to show."""
     words: str
 
@@ -91,7 +91,7 @@ class Work:
     def __init__(self, wish: Wish, log: Printer) -> None:
         self._wish = wish
         self._log = log
-        self._ahead: Future[Started] | None = None
+        self._ahead: Future[StartedAgent] | None = None
         self.diffs_as_text = False
         """Whether the editor shows no content of tool calls."""
 
@@ -116,7 +116,7 @@ class Work:
         with open_workspace(self._wish.start, environment=self._wish.environment) as workspace:
             yield workspace
 
-    def start(self, conversation: str = "", source: WorkCopy | None = None) -> Started:
+    def start(self, conversation: str = "", source: WorkCopy | None = None) -> StartedAgent:
         """In the copy of that conversation if there is one, else in a fresh one with the changes of `source`.
 
         Raises RingiError.
@@ -127,7 +127,7 @@ class Work:
         self._ahead = None
         return ahead.result()
 
-    def _start(self, conversation: str, source: WorkCopy | None) -> Started:
+    def _start(self, conversation: str, source: WorkCopy | None) -> StartedAgent:
         wish, log = self._wish, self._log
         with self._opened() as workspace:
             sandbox = agent_sandbox(workspace)
@@ -157,7 +157,7 @@ class Work:
         argv: tuple[str, ...],
         sandbox: AgentSandbox,
         places: Sequence[Path],
-    ) -> Started:
+    ) -> StartedAgent:
         warned = ThreadPrinter()
         tell_sandbox(self._log, sandbox, places)
         if sandbox.bwrap is None:
@@ -170,7 +170,7 @@ class Work:
             copy.note(supervisor=Supervisor.this_process())
             command, socket, (stdin, stdout) = self._run(stack, around, copy, argv, sandbox)
             seen = place_in_sandbox(around, copy, sandbox, self._wish.environment)
-            return Started(
+            return StartedAgent(
                 copy=copy,
                 paths=ProjectPaths(workspace.places.root, seen),
                 around=around,
@@ -190,7 +190,7 @@ class Work:
         copy: WorkCopy,
         argv: tuple[str, ...],
         sandbox: AgentSandbox,
-    ) -> tuple[Command, AgentSocket, tuple[int, int]]:
+    ) -> tuple[RunningCommand, AgentSocket, tuple[int, int]]:
         place = stack.enter_context(
             beside.agent_place(around, copy, argv, self._wish.environment, sandbox, once=True)
         )
@@ -208,7 +208,7 @@ class Work:
             ours.pop_all()
         return command, place.socket, (stdin, stdout)
 
-    def begin(self, started: Started, session: str) -> TurnBegin:
+    def begin(self, started: StartedAgent, session: str) -> TurnBegin:
         """Before a turn."""
         with self._opened() as workspace:
             turn = begin_turn(workspace, started.copy)
@@ -229,7 +229,7 @@ class Work:
 
     def end(
         self,
-        started: Started,
+        started: StartedAgent,
         asked: Sequence[str],
         tell: Callable[[str], None],
         *,
@@ -271,7 +271,7 @@ class Work:
             tell_taken(printer, started.copy, taken, _below(workspace, taken.plan))
             return TurnEnd(plan, (plan.diff if plan else "") + printer.message)
 
-    def close(self, started: Started, session: str) -> str:
+    def close(self, started: StartedAgent, session: str) -> str:
         """Ends the agent. What it left becomes a plan, without checks; what is empty goes.
 
         Returns the name of the plan that holds its work.
@@ -295,7 +295,7 @@ class Work:
                 return ""
             return workspace.plan.ref(copy.record.plan_id).name if copy.record.plan_id else ""
 
-    def terminal_in(self, started: Started) -> CopyRun:
+    def terminal_in(self, started: StartedAgent) -> CopyRun:
         """Where commands of the agent run: in its sandbox."""
 
         def enclosing(invocation: Invocation) -> Invocation:

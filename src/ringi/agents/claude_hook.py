@@ -45,7 +45,7 @@ _LONGEST_PATH: Final = 4096
 _SHOWN: Final = 200
 
 
-class Surroundings(NamedTuple):
+class HookContext(NamedTuple):
     """Where this process runs: all paths absolute."""
 
     copy: str
@@ -94,12 +94,12 @@ def _refusal_of(path: str, copy: str) -> Text:
     )
 
 
-def surroundings(environment: Mapping[str, str]) -> Surroundings:
+def surroundings(environment: Mapping[str, str]) -> HookContext:
     # Any root will do: only the paths common to all workspaces are used.
     some = places_of(Path("/"), environment)
     home, temporary = environment.get("HOME", ""), environment.get("TMPDIR", "")
     own = [some.states, some.copies.parent.parent, user_folder(environment)]
-    return Surroundings(
+    return HookContext(
         copy=sandboxed_copy() or copy_tree(some.copies.parent, environment.get(WITH_VARIABLE, "")),
         temporary=tuple(place for place in (temporary, "/tmp") if place.startswith("/")),  # noqa: S108  # only compared
         home=home if home.startswith("/") else "",
@@ -114,7 +114,7 @@ def _state_of(environment: Mapping[str, str], home: str) -> str:
     return (moved if moved.startswith("/") else "") if moved else usual
 
 
-def judge(data: bytes, places: Surroundings, here: str) -> str | None:
+def judge(data: bytes, places: HookContext, here: str) -> str | None:
     """The path that must not be written; None if the call is allowed. Raises Unfit."""
     call = _decode_call(data)
     name, given = call.get("tool_name"), call.get("tool_input")
@@ -184,7 +184,7 @@ def _readings(path: str, folder: str, home: str) -> Iterator[str]:
 
 
 class _Allowed:
-    def __init__(self, places: Surroundings) -> None:
+    def __init__(self, places: HookContext) -> None:
         self._copy = _identity(places.copy)
         self._home = _identity(places.home)
         # A folder that contains the whole system is not temporary, even if a variable says so.

@@ -40,7 +40,7 @@ class CommandLine(NamedTuple):
     a mode needs this before each name."""
 
 
-class Parsed(NamedTuple):
+class ParsedCommand(NamedTuple):
     options: tuple[str, ...]
     """With the files; without those that are `spent` or `outer`, and without the message."""
     spent: tuple[str, ...]
@@ -64,7 +64,7 @@ class _Item(NamedTuple):
         return " ".join(self.words[1:]) or self.words[0].removeprefix(self.name).removeprefix("=")
 
 
-def parse(line: CommandLine, words: Sequence[str]) -> Parsed:
+def parse(line: CommandLine, words: Sequence[str]) -> ParsedCommand:
     items = [*_items(line, words)]
     plain = [word for item in items if not item.name for word in item.words]
     modes = [*takewhile(lambda word: word in line.modes | line.own, plain)]
@@ -80,7 +80,7 @@ def parse(line: CommandLine, words: Sequence[str]) -> Parsed:
         word for word in plain if word != "-"
     ]
     elsewhere = line.outer | line.spent | line.message | {""}
-    return Parsed(
+    return ParsedCommand(
         options=(*_words(item for item in items if item.name not in elsewhere), *files),
         spent=(*(word for word in modes if word not in line.once), *_named(items, line.spent)),
         outer=_named(items, line.outer),

@@ -23,7 +23,7 @@ _BLOCK: Final = 512
 """The unit of st_blocks, whatever the file system."""
 
 
-class Kept(NamedTuple):
+class KeptCopy(NamedTuple):
     """A copy that still exists although its work is in a plan."""
 
     copy: WorkCopy
@@ -51,11 +51,11 @@ def abandoned(workspace: Workspace) -> list[WorkCopy]:
     return [copy for copy in of_agents(workspace) if not copy.record.taken and not copy.is_running]
 
 
-def kept(workspace: Workspace) -> list[Kept]:
+def kept(workspace: Workspace) -> list[KeptCopy]:
     return [one for copy in of_agents(workspace) if (one := _kept(workspace, copy))]
 
 
-def _kept(workspace: Workspace, copy: WorkCopy) -> Kept | None:
+def _kept(workspace: Workspace, copy: WorkCopy) -> KeptCopy | None:
     if not copy.record.taken or copy.is_running:
         return None
     now = datetime.fromisoformat(workspace.clock.now())
@@ -64,7 +64,7 @@ def _kept(workspace: Workspace, copy: WorkCopy) -> Kept | None:
     too_old = age >= most
     if copy.record.emptied and not too_old:
         return None
-    return Kept(copy, plan_of(workspace, copy), max(0, age.days), too_old=too_old)
+    return KeptCopy(copy, plan_of(workspace, copy), max(0, age.days), too_old=too_old)
 
 
 def plan_of(workspace: Workspace, copy: WorkCopy) -> PlanRef | None:
@@ -116,7 +116,7 @@ def make_room(workspace: Workspace) -> list[Text]:
     return told
 
 
-def too_much(workspace: Workspace) -> list[Kept]:
+def too_much(workspace: Workspace) -> list[KeptCopy]:
     """The copies for which there is no room."""
     found = sorted(kept(workspace), key=_ended, reverse=True)
     if len(found) < 2:  # noqa: PLR2004  # the newest always has room
@@ -131,17 +131,17 @@ def too_much(workspace: Workspace) -> list[Kept]:
     return crowded
 
 
-def _ended(one: Kept) -> str:
+def _ended(one: KeptCopy) -> str:
     return one.copy.record.ended_at or one.copy.record.created_at
 
 
-def _can_continue(one: Kept) -> bool:
+def _can_continue(one: KeptCopy) -> bool:
     """Whether the agent can continue its conversation although its work is done."""
     applied = one.plan is not None and one.plan.status is PlanStatus.COMPLETED
     return applied and not one.too_old and agent_of(one.copy.record.command).resume is not None
 
 
-def _gone(one: Kept) -> Text:
+def _gone(one: KeptCopy) -> Text:
     what = _name_of(one)
     if one.copy.record.left_out:
         return Text(
@@ -152,7 +152,7 @@ def _gone(one: Kept) -> Text:
     return Text("A copy from {days} days ago was removed ({plan}).", days=one.days, plan=what)
 
 
-def _crowded_out(one: Kept, most: int) -> Text:
+def _crowded_out(one: KeptCopy, most: int) -> Text:
     return Text(
         "A copy from {days} days ago was removed ({plan}): copies may take {most} MB (keep.copies_mb).",
         days=one.days,
@@ -161,7 +161,7 @@ def _crowded_out(one: Kept, most: int) -> Text:
     )
 
 
-def _name_of(one: Kept) -> Text | str:
+def _name_of(one: KeptCopy) -> Text | str:
     return one.plan.name if one.plan else Text("no plan")
 
 

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ringi.agents.editors import Editor, Started
+from ringi.agents.editors import Editor, EditorAgent
 from ringi.agents.table import AGENTS
 
 
@@ -27,7 +27,7 @@ def editor_entries(
     there = [agent for agent in speaking if shutil.which(agent.acp[0], path=path)]
     start = [*_in_full(words, path), "acp", "--"]
     started = [
-        Started(agent.name, agent.title, [*start, *_in_full(agent.acp, path)])
+        EditorAgent(agent.name, agent.title, [*start, *_in_full(agent.acp, path)])
         for agent in there or [AGENTS["opencode"]]
     ]
     return [

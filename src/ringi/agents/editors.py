@@ -8,11 +8,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ringi.agents.record import State
+from ringi.agents.record import AgentFile
 from ringi.kernel.text import Text
 
 
-class Started(NamedTuple):
+class EditorAgent(NamedTuple):
     """An agent as an editor starts it."""
 
     agent: str
@@ -25,14 +25,14 @@ class Started(NamedTuple):
 class Editor(NamedTuple):
     name: str
     title: str
-    file: State
+    file: AgentFile
     """Where its entries usually are."""
-    entry: Callable[[Sequence[Started]], str]
+    entry: Callable[[Sequence[EditorAgent]], str]
     note: Text
 
 
-def _servers(more: Mapping[str, Any]) -> Callable[[Sequence[Started]], str]:
-    def entry(started: Sequence[Started]) -> str:
+def _servers(more: Mapping[str, Any]) -> Callable[[Sequence[EditorAgent]], str]:
+    def entry(started: Sequence[EditorAgent]) -> str:
         servers = {
             f"{one.title} (ringi)": {**more, "command": one.words[0], "args": [*one.words[1:]]}
             for one in started
@@ -51,7 +51,7 @@ _PROVIDERS: Final = {"claude": "claude-code", "gemini": "gemini-cli"}
 _YOLO: Final = frozenset(["claude", "gemini"])
 
 
-def _lua(started: Sequence[Started]) -> str:
+def _lua(started: Sequence[EditorAgent]) -> str:
     """Either plugin may be missing."""
     first = started[0].agent
     lines = ['if pcall(require, "codecompanion") then', '  require("codecompanion").setup({']
@@ -94,7 +94,7 @@ _COMMANDS: Final = {
 }
 
 
-def _lisp(started: Sequence[Started]) -> str:
+def _lisp(started: Sequence[EditorAgent]) -> str:
     lines = ["(with-eval-after-load 'agent-shell"]
     for one in started:
         name = _COMMANDS.get(one.agent, f"agent-shell-{one.agent}-acp-command")
@@ -118,14 +118,14 @@ EDITORS: Final[Mapping[str, Editor]] = {
         Editor(
             "zed",
             "Zed",
-            State("{config}/zed/settings.json"),
+            AgentFile("{config}/zed/settings.json"),
             _servers({"type": "custom"}),
             Text("Then choose it in the Agent Panel, under +."),
         ),
         Editor(
             "jetbrains",
             "JetBrains",
-            State(".jetbrains/acp.json"),
+            AgentFile(".jetbrains/acp.json"),
             # The IDE's own server has tools that write to the checkout.
             _servers({"use_idea_mcp": False}),
             Text("Then choose it in the AI Chat, where the agents are."),
@@ -133,14 +133,14 @@ EDITORS: Final[Mapping[str, Editor]] = {
         Editor(
             "neovim",
             "Neovim",
-            State("{config}/nvim/init.lua"),
+            AgentFile("{config}/nvim/init.lua"),
             _lua,
             Text("Then open a chat with :CodeCompanionChat or :AvanteChat."),
         ),
         Editor(
             "emacs",
             "Emacs",
-            State(".emacs.d/init.el"),
+            AgentFile(".emacs.d/init.el"),
             _lisp,
             Text("Then start it with M-x agent-shell."),
         ),

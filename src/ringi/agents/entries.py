@@ -40,14 +40,14 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _root(file: str, text: str) -> jsonc.Node:
+def _root(file: str, text: str) -> jsonc.JsonNode:
     root = jsonc.read(text, file)
     if not isinstance(root.value, dict):
         raise BadDocument(what=file, why=Text("it holds no object"))
     return root
 
 
-def _holder(entry: Mcp, root: jsonc.Node) -> tuple[str, ...]:
+def _holder(entry: Mcp, root: jsonc.JsonNode) -> tuple[str, ...]:
     newer = jsonc.at(root, entry.newer_holder) if entry.newer_holder else None
     if newer is not None and isinstance(newer.value, dict) and "type" not in newer.value:
         return entry.newer_holder
@@ -119,7 +119,7 @@ def _at(file: str, text: str, steps: jsonc.Steps) -> Mapping[str, Any]:
     return value
 
 
-def _ours(hook: Hook, listed: jsonc.Node | None) -> Iterator[tuple[jsonc.Step, ...]]:
+def _ours(hook: Hook, listed: jsonc.JsonNode | None) -> Iterator[tuple[jsonc.Step, ...]]:
     """The places of our hook among those of its event; the group if it is alone in it."""
     for group in listed.items if listed is not None and isinstance(listed.value, list) else ():
         hooks = jsonc.at(group.node, ("hooks",))

@@ -22,31 +22,31 @@ Step = str | int
 Steps = Sequence[Step]
 
 
-class Node(NamedTuple):
+class JsonNode(NamedTuple):
     """A value and its place in the text."""
 
     value: Any
     start: int
     end: int
-    items: tuple["Item", ...] = ()
+    items: tuple["JsonItem", ...] = ()
     """The items of an object or an array."""
 
 
-class Item(NamedTuple):
+class JsonItem(NamedTuple):
     step: Step
     """The key in an object, the index in an array."""
     start: int
-    node: Node
+    node: JsonNode
     comma: int | None
     """The offset of the comma after it."""
 
 
-def read(text: str, what: str) -> Node:
+def read(text: str, what: str) -> JsonNode:
     """The whole text as one value; raises BadDocument, with the line, for anything else."""
-    return _Reader(text, what).whole()
+    return _JsonReader(text, what).whole()
 
 
-def at(node: Node, steps: Steps) -> Node | None:
+def at(node: JsonNode, steps: Steps) -> JsonNode | None:
     for step in steps:
         found = [item.node for item in node.items if item.step == step]
         if not found:
@@ -55,19 +55,19 @@ def at(node: Node, steps: Steps) -> Node | None:
     return node
 
 
-class _Reader:
+class _JsonReader:
     def __init__(self, text: str, what: str) -> None:
         self._text = text
         self._what = what
 
-    def whole(self) -> Node:
+    def whole(self) -> JsonNode:
         node = self._value(self._blank(0), 0)
         end = self._blank(node.end)
         if end != len(self._text):
             raise self._wrong(end, Text("something follows after the end"))
         return node
 
-    def _value(self, start: int, depth: int) -> Node:
+    def _value(self, start: int, depth: int) -> JsonNode:
         if depth > DEEPEST:
             raise self._wrong(start, Text("it is nested too deeply"))
         opening = self._text[start : start + 1]
@@ -79,12 +79,12 @@ class _Reader:
         if found is None:
             raise self._wrong(start, Text("a value is missing"))
         try:
-            return Node(json.loads(found[0]), start, found.end())
+            return JsonNode(json.loads(found[0]), start, found.end())
         except ValueError:  # for example a number with thousands of digits
             raise self._wrong(start, Text("a value cannot be read")) from None
 
-    def _object(self, start: int, depth: int) -> Node:
-        items: list[Item] = []
+    def _object(self, start: int, depth: int) -> JsonNode:
+        items: list[JsonItem] = []
         known: dict[str, Any] = {}
         place = self._blank(start + 1)
         while self._text[place : place + 1] != "}":
@@ -100,26 +100,26 @@ class _Reader:
             item, place = self._item(key, place, self._blank(colon + 1), depth, "}")
             known[key] = item.node.value
             items.append(item)
-        return Node(known, start, place + 1, tuple(items))
+        return JsonNode(known, start, place + 1, tuple(items))
 
-    def _array(self, start: int, depth: int) -> Node:
-        items: list[Item] = []
+    def _array(self, start: int, depth: int) -> JsonNode:
+        items: list[JsonItem] = []
         place = self._blank(start + 1)
         while self._text[place : place + 1] != "]":
             item, place = self._item(len(items), place, place, depth, "]")
             items.append(item)
-        return Node([item.node.value for item in items], start, place + 1, tuple(items))
+        return JsonNode([item.node.value for item in items], start, place + 1, tuple(items))
 
-    def _item(self, step: Step, start: int, value: int, depth: int, closing: str) -> tuple[Item, int]:
+    def _item(self, step: Step, start: int, value: int, depth: int, closing: str) -> tuple[JsonItem, int]:
         """The item, and the offset of the next one or of the closing bracket."""
         node = self._value(value, depth + 1)
         place = self._blank(node.end)
         found = self._text[place : place + 1]
         if found == ",":
-            return Item(step, start, node, place), self._blank(place + 1)
+            return JsonItem(step, start, node, place), self._blank(place + 1)
         if found != closing:
             raise self._wrong(place, Text("a comma or {closing} is missing", closing=closing))
-        return Item(step, start, node, None), place
+        return JsonItem(step, start, node, None), place
 
     def _blank(self, place: int) -> int:
         found = _BLANK.match(self._text, place)
@@ -167,13 +167,13 @@ def fresh(value: Any, newline: str = "\n") -> str:
     return _written(value, _Style(_UNIT, newline, one_line=False), "") + newline
 
 
-def _sure(root: Node, steps: Steps) -> Node:
+def _sure(root: JsonNode, steps: Steps) -> JsonNode:
     node = at(root, steps)
     assert node is not None  # noqa: S101  # the caller has checked
     return node
 
 
-def _style(text: str, root: Node) -> _Style:
+def _style(text: str, root: JsonNode) -> _Style:
     newline = "\r\n" if "\r\n" in text else "\n"
     unit = _indent(text, root.items[0].start) if root.items else ""
     return _Style(
@@ -205,7 +205,7 @@ def _key(step: str | int) -> str:
     return f"{json.dumps(step, ensure_ascii=False)}: " if isinstance(step, str) else ""
 
 
-def _added(text: str, holder: Node, step: str | int, value: Any, style: _Style, what: str) -> str:
+def _added(text: str, holder: JsonNode, step: str | int, value: Any, style: _Style, what: str) -> str:
     if not isinstance(holder.value, list if isinstance(step, int) else dict):
         why = Text("there is no place for {step} in it", step=step)
         raise BadDocument(what=what, why=why)
@@ -214,7 +214,7 @@ def _added(text: str, holder: Node, step: str | int, value: Any, style: _Style, 
     return _into_empty(text, holder, _key(step), value, style)
 
 
-def _behind(text: str, last: Item, key: str, value: Any, style: _Style) -> str:
+def _behind(text: str, last: JsonItem, key: str, value: Any, style: _Style) -> str:
     own_line = not text[text.rfind("\n", 0, last.start) + 1 : last.start].strip(" \t\ufeff")
     if style.one_line or not own_line:
         compact = key + _written(value, style._replace(one_line=True), "")
@@ -236,7 +236,7 @@ def _line_end(text: str, place: int) -> int:
     return found.end() if found else place
 
 
-def _into_empty(text: str, holder: Node, key: str, value: Any, style: _Style) -> str:
+def _into_empty(text: str, holder: JsonNode, key: str, value: Any, style: _Style) -> str:
     inside = text[holder.start + 1 : holder.end - 1]
     if style.one_line:
         compact = key + _written(value, style, "")

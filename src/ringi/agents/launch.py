@@ -14,8 +14,8 @@ from msgspec import UNSET, UnsetType
 from ringi.agents.conversation import conversation_of
 from ringi.agents.copies import of_agents, plan_of
 from ringi.agents.sandbox import AgentSandbox, enclosed
-from ringi.agents.socket import AgentSocket, Server
-from ringi.agents.state import AgentState, Replaced, Surrounding
+from ringi.agents.socket import AgentSocket, SocketServer
+from ringi.agents.state import AgentState, Replaced, SandboxContext
 from ringi.agents.table import agent_of
 from ringi.approvals.who import FROM_COPY
 from ringi.errors import RingiError, StorageFailed
@@ -25,12 +25,12 @@ from ringi.kernel.process.terminal import Ended
 from ringi.kernel.text import Text
 from ringi.plans.check import add_checks
 from ringi.plans.document import PlanRef
-from ringi.plans.from_difference import Origin, Taken, propose_difference
+from ringi.plans.from_difference import DifferenceOrigin, Taken, propose_difference
 from ringi.plans.overlaps import overlaps
 from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import CopyRun
-from ringi.tree.difference import Difference
+from ringi.tree.difference import TreeDifference
 from ringi.tree.editable_installs import results_doubt
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class AgentPlace(NamedTuple):
 
 @contextlib.contextmanager
 def agent_place(
-    workspace: Surrounding,
+    workspace: SandboxContext,
     copy: WorkCopy,
     argv: Sequence[str],
     environment: Mapping[str, str],
@@ -162,15 +162,15 @@ def settle(
 
 
 def _server(
-    workspace: Surrounding, copy: WorkCopy, argv: Sequence[str], environment: Mapping[str, str]
-) -> Server:
+    workspace: SandboxContext, copy: WorkCopy, argv: Sequence[str], environment: Mapping[str, str]
+) -> SocketServer:
     """One per client, outside the sandbox, as a child of this process, which identifies the agent."""
     root = workspace.places.root
     # Keep the workspace off the import path: it may hold modules of the same names.
     python = (sys.executable, "-P", "-m", "ringi")
     words = (*python, "--workspace", str(root), "mcp", "--as", program_name(argv))
     own = {name: value for name, value in environment.items() if name != MCP_SOCKET}
-    return Server(words, root, {**own, WITH_VARIABLE: copy.id})
+    return SocketServer(words, root, {**own, WITH_VARIABLE: copy.id})
 
 
 def take(
@@ -235,7 +235,7 @@ def take(
 def _check_run(
     workspace: Workspace,
     copy: WorkCopy,
-    difference: Difference,
+    difference: TreeDifference,
     sandbox: AgentSandbox,
     environment: Mapping[str, str],
 ) -> CopyRun:
@@ -248,7 +248,11 @@ def _check_run(
 
 
 def _propose(
-    workspace: Workspace, copy: WorkCopy, difference: Difference, plan: PlanRef | None, origin: Origin
+    workspace: Workspace,
+    copy: WorkCopy,
+    difference: TreeDifference,
+    plan: PlanRef | None,
+    origin: DifferenceOrigin,
 ) -> tuple[str, bool, tuple[Text, ...]]:
     def note(plan_id: str) -> None:
         copy.note(plan_id=plan_id)
@@ -256,10 +260,10 @@ def _propose(
     return propose_difference(workspace, difference, origin, plan, note)
 
 
-def _origin(copy: WorkCopy, argv: Sequence[str], title: str, asked: str) -> Origin:
+def _origin(copy: WorkCopy, argv: Sequence[str], title: str, asked: str) -> DifferenceOrigin:
     """Without a title, it gets that of the newest commit in the copy."""
     told, name = copy.head_message(), program_name(argv)
-    return Origin(
+    return DifferenceOrigin(
         title or (told[0] if told else ""),
         f"Changed in a work copy by: {shlex.join(argv)}",
         proposer=name,

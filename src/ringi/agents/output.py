@@ -11,7 +11,7 @@ _MOST_FAILURES: Final = 200
 """Give up after this many places that look like JSON but are not."""
 
 
-class Said(NamedTuple):
+class AgentOutput(NamedTuple):
     """An agent's parsed output."""
 
     text: str
@@ -26,8 +26,8 @@ class Said(NamedTuple):
     """Of the input tokens, those that its service had read before."""
 
 
-def plain(output: str, _errors: str, _exit_code: int) -> Said:
-    return Said(output.strip())
+def plain(output: str, _errors: str, _exit_code: int) -> AgentOutput:
+    return AgentOutput(output.strip())
 
 
 def documents(text: str) -> Iterator[dict[str, Any]]:
@@ -65,10 +65,10 @@ def cost(found: object) -> float | None:
     return float(found)
 
 
-def claude_said(output: str, _errors: str, _exit_code: int) -> Said:
+def claude_said(output: str, _errors: str, _exit_code: int) -> AgentOutput:
     found = [one for one in documents(output) if one.get("type") == "result"]
     if not found:
-        return Said(output.strip())
+        return AgentOutput(output.strip())
     result = found[-1]
     usage = dict_at(result, "usage")
     text = result.get("result")
@@ -78,7 +78,7 @@ def claude_said(output: str, _errors: str, _exit_code: int) -> Said:
     words = (
         text or " ".join(map(str, errors if isinstance(errors, list) else [])) or str(result.get("subtype"))
     )
-    return Said(
+    return AgentOutput(
         "" if failed else text,
         # Tokens read from and written to the cache are counted separately.
         sum(
@@ -93,7 +93,7 @@ def claude_said(output: str, _errors: str, _exit_code: int) -> Said:
     )
 
 
-def codex_said(output: str, _errors: str, _exit_code: int) -> Said:
+def codex_said(output: str, _errors: str, _exit_code: int) -> AgentOutput:
     text: str | None = None
     problem, known = "", False
     taken, given, cached = 0, 0, 0
@@ -110,10 +110,10 @@ def codex_said(output: str, _errors: str, _exit_code: int) -> Said:
             problem = str(dict_at(event, "error").get("message", "")) or "turn.failed"
     if text is None:
         text = "" if known else output.strip()
-    return Said("" if problem else text, taken, given, problem=problem, cached_tokens=cached)
+    return AgentOutput("" if problem else text, taken, given, problem=problem, cached_tokens=cached)
 
 
-def gemini_said(output: str, errors: str, exit_code: int) -> Said:
+def gemini_said(output: str, errors: str, exit_code: int) -> AgentOutput:
     found = [one for one in documents(output) if isinstance(one.get("response"), str)]
     failures = [
         dict_at(one, "error") for one in (*documents(output), *documents(errors)) if dict_at(one, "error")
@@ -123,10 +123,10 @@ def gemini_said(output: str, errors: str, exit_code: int) -> Said:
     if exit_code == _NO_LOGIN:
         status = _UNAUTHORIZED
     if not found:
-        return Said("" if problem else output.strip(), problem=problem, status=status)
+        return AgentOutput("" if problem else output.strip(), problem=problem, status=status)
     models = dict_at(dict_at(found[-1], "stats"), "models")
     tokens = [dict_at(model, "tokens") for model in models.values() if isinstance(model, dict)]
-    return Said(
+    return AgentOutput(
         found[-1]["response"].strip(),
         sum(count_at(one, "prompt") for one in tokens),
         sum(count_at(one, "candidates") + count_at(one, "thoughts") for one in tokens),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ringi.agents.reading import Enclosed
 from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclosed
-from ringi.agents.state import AgentState, Surrounding
+from ringi.agents.state import AgentState, SandboxContext
 from ringi.config.keys import Config
 from ringi.kernel.places import Places
 from ringi.kernel.text import Text
@@ -16,7 +16,7 @@ from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import ScratchCopies
 
 
-class Project(NamedTuple):
+class ProjectSettings(NamedTuple):
     places: Places
     config: Config
 
@@ -25,7 +25,7 @@ class CopyReader:
     """As an agent of `ringi with`, in a copy that is read-only to it; what git ignores is not in it."""
 
     def __init__(
-        self, workspace: Surrounding, *, withheld: bool = False, copy: WorkCopy | None = None
+        self, workspace: SandboxContext, *, withheld: bool = False, copy: WorkCopy | None = None
     ) -> None:
         """`withheld` if some files are shown to no model: a copy, with its history, would show them.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ringi.agents.command_line import OwnSandbox, Resume
-from ringi.agents.output import Said
+from ringi.agents.output import AgentOutput
 from ringi.kernel.text import Text
 
 _HOMES: Final[Mapping[str, tuple[str, str]]] = {
@@ -20,7 +20,7 @@ FILES: Final = "\0files"
 """Placeholder in the arguments of a `Model` for the folder with its files; people never type it."""
 
 
-class State(NamedTuple):
+class AgentFile(NamedTuple):
     """A file or folder that an agent writes to outside its working folder."""
 
     path: str
@@ -59,11 +59,11 @@ class State(NamedTuple):
         return path if path.is_absolute() else None
 
 
-class Place(NamedTuple):
+class StatePlace(NamedTuple):
     """A state of an agent, found on this machine."""
 
     path: Path
-    state: State
+    state: AgentFile
 
     @property
     def content(self) -> bytes | None:
@@ -80,7 +80,7 @@ class Model(NamedTuple):
     """
 
     words: tuple[str, ...]
-    read: Callable[[str, str, int], Said]
+    read: Callable[[str, str, int], AgentOutput]
     """Parses standard output, standard error and the exit code."""
     environment: Mapping[str, str] = {}
     files: Mapping[str, str] = {}
@@ -126,10 +126,10 @@ class SettingsFile(NamedTuple):
     note: Text
 
 
-class Trust(NamedTuple):
+class AgentTrust(NamedTuple):
     """An agent that reads a project's file only if it was told to trust the project."""
 
-    file: State
+    file: AgentFile
     holds: Callable[[str, str], bool]
     """Whether the text of that file says so of the project's path."""
     lines: Callable[[str], tuple[str, ...]]
@@ -170,7 +170,7 @@ class Agent(NamedTuple):
     nor words that other programs use as well (agent, pi)."""
     packages: tuple[str, ...] = ()
     """Package folders, for entry files with a generic name such as cli.js."""
-    state: tuple[State, ...] = ()
+    state: tuple[AgentFile, ...] = ()
     resume: Resume | None = None
     """None if it cannot continue a conversation with a message."""
     unattended: Unattended | None = None
@@ -184,16 +184,16 @@ class Agent(NamedTuple):
     presence: Presence | None = None
     mcp: Mcp | None = None
     settings: SettingsFile | None = None
-    trust: Trust | None = None
+    trust: AgentTrust | None = None
     acp: tuple[str, ...] = ()
     """What starts it for an editor, if it speaks the Agent Client Protocol."""
 
-    def places(self, environment: Mapping[str, str]) -> tuple[Place, ...]:
+    def places(self, environment: Mapping[str, str]) -> tuple[StatePlace, ...]:
         """Where it keeps state, without duplicates; empty if there is no home folder."""
-        found: dict[Path, Place] = {}
+        found: dict[Path, StatePlace] = {}
         for state in self.state:
             if path := state.find(environment):
-                found.setdefault(path, Place(path, state))
+                found.setdefault(path, StatePlace(path, state))
         return tuple(found.values())
 
     def note_on(self, file: str) -> Text | None:

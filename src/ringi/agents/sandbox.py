@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.agents.command_line import without_sandbox
-from ringi.agents.state import AgentState, Surrounding, state_places
+from ringi.agents.state import AgentState, SandboxContext, state_places
 from ringi.agents.table import agent_of
 from ringi.errors import NoSandbox, NoSuchProgram
 from ringi.kernel.places import own_folders
@@ -44,7 +44,7 @@ class AgentSandbox(NamedTuple):
         return self.bwrap is None or sandbox.scoped(self.bwrap)
 
 
-def agent_sandbox(workspace: Surrounding, *, path: str = SYSTEM_PATH) -> AgentSandbox:
+def agent_sandbox(workspace: SandboxContext, *, path: str = SYSTEM_PATH) -> AgentSandbox:
     """Raises NoSandbox if the configuration requires one and there is none."""
     wanted = workspace.config.beside.sandbox
     if wanted == "off":
@@ -60,7 +60,7 @@ def agent_sandbox(workspace: Surrounding, *, path: str = SYSTEM_PATH) -> AgentSa
 
 
 def enclosed(
-    workspace: Surrounding,
+    workspace: SandboxContext,
     copy: WorkCopy,
     box: AgentSandbox,
     invocation: Invocation,
@@ -116,7 +116,7 @@ def enclosed(
 
 
 def place_in_sandbox(
-    workspace: Surrounding, copy: WorkCopy, box: AgentSandbox, env: Mapping[str, str]
+    workspace: SandboxContext, copy: WorkCopy, box: AgentSandbox, env: Mapping[str, str]
 ) -> Path:
     """Where a command finds the copy: at the project's own path, if there is a sandbox and it can be."""
     return copy.tree if box.bwrap is None else mounts_of_copy(copy, workspace.places.root, _home(env)).folder
@@ -132,28 +132,30 @@ def _in_ours(argv: tuple[str, ...], *, reading: bool) -> tuple[str, ...]:
     return without_sandbox(own, agent.resume.line, argv)
 
 
-def writable_places(workspace: Surrounding, argv: Sequence[str], env: Mapping[str, str]) -> tuple[Path, ...]:
+def writable_places(
+    workspace: SandboxContext, argv: Sequence[str], env: Mapping[str, str]
+) -> tuple[Path, ...]:
     """Besides the copy and /tmp: the agent's own state, and what the configuration names."""
     state = [place.path for place in state_places(workspace, argv, env) if not place.state.layer]
     return tuple(dict.fromkeys([*state, *_wished(workspace, env)]))
 
 
 def _places(
-    workspace: Surrounding,
+    workspace: SandboxContext,
     stands: CopyMounts,
     state: AgentState,
     env: Mapping[str, str],
     unseen: Hidden,
     visible: Sequence[Path],
     wished: Sequence[Path],
-) -> sandbox.Places:
+) -> sandbox.SandboxPlaces:
     home = _home(env)
     # Programs replace a file through a temporary one next to it, so its folder must be writable.
     in_home = any(
         _real_path(place.path.parent) == home for place in state.places if place.content is not None
     )
     laid_again = home if home and in_home and len(home.parts) > 1 and home != workspace.places.root else None
-    return sandbox.Places(
+    return sandbox.SandboxPlaces(
         laid=(*stands.mounts, *state.mounts),
         hidden=unseen,
         read_only=_real([*visible, *state.sealed]),
@@ -183,7 +185,7 @@ def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths if path.exists()))
 
 
-def _wished(workspace: Surrounding, env: Mapping[str, str]) -> list[Path]:
+def _wished(workspace: SandboxContext, env: Mapping[str, str]) -> list[Path]:
     """Existing ones only; never the workspace or hidden places, even if the list names them."""
     home = Path(env.get("HOME", ""))
     kept = [workspace.places.root, *hidden(env, own_folders(workspace.places, env)).folders]

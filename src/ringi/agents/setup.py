@@ -16,7 +16,7 @@ from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
 from ringi.approvals.who import actor_at
 from ringi.errors import BadDocument, InTheWay, NameTaken, PathRefused, StorageFailed
-from ringi.kernel.fs import Entry, Kind
+from ringi.kernel.fs import Entry, EntryKind
 from ringi.kernel.text import Text, why_failed
 from ringi.plans import from_patch as patches
 from ringi.plans.document import ActionSpec
@@ -29,7 +29,7 @@ _BOM: Final = "\ufeff"
 _PROGRAM: Final = "ringi"
 
 
-class Offer(NamedTuple):
+class SetupOffer(NamedTuple):
     """What one agent would get."""
 
     agent: Agent
@@ -107,7 +107,7 @@ def make_alias(name: str, environment: Mapping[str, str], launcher: str = "") ->
     return made
 
 
-def offer(workspace: Workspace, agent: Agent, words: Sequence[str]) -> Offer:
+def offer(workspace: Workspace, agent: Agent, words: Sequence[str]) -> SetupOffer:
     """`words` is the command that starts ringi."""
     root, files, problems = workspace.places.root, {}, {}
     for names in agent.setup_files():
@@ -120,10 +120,10 @@ def offer(workspace: Workspace, agent: Agent, words: Sequence[str]) -> Offer:
             continue
         if after != text:
             files[file] = after.encode()
-    return Offer(agent, files, problems)
+    return SetupOffer(agent, files, problems)
 
 
-def propose(workspace: Workspace, offers: Sequence[Offer], proposer: str) -> str:
+def propose(workspace: Workspace, offers: Sequence[SetupOffer], proposer: str) -> str:
     """The plan that makes these changes; one that waits already is taken again."""
     title = f"Set up {', '.join(one.agent.title for one in offers if one.files)} to use ringi"
     contents = {file: data for one in offers for file, data in one.files.items()}
@@ -171,7 +171,7 @@ def present_text(workspace: Workspace, file: str) -> str:
         with tree.open_root() as root:
             entry = tree.entry_of(file, root)
         # Before it is read.
-        if entry and entry.kind is Kind.FILE and (refusal := _refusal(entry)):
+        if entry and entry.kind is EntryKind.FILE and (refusal := _refusal(entry)):
             raise InTheWay(what=file, why=refusal)
         found = tree.look(file)
     except (PathRefused, StorageFailed) as error:

@@ -19,7 +19,7 @@ _GRACE: Final = 2.0  # seconds between SIGTERM and SIGKILL
 _OUT_OF_SIGHT: Final = "/tmp"  # noqa: S108  # a folder of its own below it, which nobody else can open
 
 
-class Server(NamedTuple):
+class SocketServer(NamedTuple):
     """Answers a connection, which is its standard input and output."""
 
     argv: tuple[str, ...]
@@ -30,7 +30,7 @@ class Server(NamedTuple):
 class AgentSocket:
     """Has no socket if none can be made: the agent can work without."""
 
-    def __init__(self, server: Server, *, below: str = _OUT_OF_SIGHT) -> None:
+    def __init__(self, server: SocketServer, *, below: str = _OUT_OF_SIGHT) -> None:
         self._server = server
         self._below = below
         self._listener: socket.socket | None = None

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from ringi.agents.record import Place, State
+from ringi.agents.record import AgentFile, StatePlace
 from ringi.agents.table import agent_of
 from ringi.config.keys import Config
 from ringi.errors import StateInWorkspace
@@ -23,7 +23,7 @@ from ringi.kernel.process.sandbox import How, Mount
 from ringi.tree.copy import WorkCopy
 
 
-class Surrounding(Protocol):
+class SandboxContext(Protocol):
     """What a sandbox needs to know of a workspace."""
 
     @property
@@ -32,26 +32,26 @@ class Surrounding(Protocol):
     def config(self) -> Config: ...
 
 
-class Cache(NamedTuple):
-    state: State
+class AgentCache(NamedTuple):
+    state: AgentFile
     variable: str = ""
     """Says where else it can be."""
 
 
 CACHES: Final = (
-    Cache(State(".npm", "npm_config_cache"), "npm_config_cache"),
-    Cache(State("{cache}/pip", "PIP_CACHE_DIR"), "PIP_CACHE_DIR"),
-    Cache(State("{cache}/uv", "UV_CACHE_DIR"), "UV_CACHE_DIR"),
-    Cache(State("{cache}/yarn", "YARN_CACHE_FOLDER"), "YARN_CACHE_FOLDER"),
-    Cache(State("{data}/pnpm/store")),
-    Cache(State("{cache}/go-build", "GOCACHE"), "GOCACHE"),
-    Cache(State("go/pkg/mod", "GOMODCACHE"), "GOMODCACHE"),
-    Cache(State(".cargo/registry", "CARGO_HOME", below="registry")),
-    Cache(State(".cargo/git", "CARGO_HOME", below="git")),
+    AgentCache(AgentFile(".npm", "npm_config_cache"), "npm_config_cache"),
+    AgentCache(AgentFile("{cache}/pip", "PIP_CACHE_DIR"), "PIP_CACHE_DIR"),
+    AgentCache(AgentFile("{cache}/uv", "UV_CACHE_DIR"), "UV_CACHE_DIR"),
+    AgentCache(AgentFile("{cache}/yarn", "YARN_CACHE_FOLDER"), "YARN_CACHE_FOLDER"),
+    AgentCache(AgentFile("{data}/pnpm/store")),
+    AgentCache(AgentFile("{cache}/go-build", "GOCACHE"), "GOCACHE"),
+    AgentCache(AgentFile("go/pkg/mod", "GOMODCACHE"), "GOMODCACHE"),
+    AgentCache(AgentFile(".cargo/registry", "CARGO_HOME", below="registry")),
+    AgentCache(AgentFile(".cargo/git", "CARGO_HOME", below="git")),
 )
 
 
-def state_places(workspace: Surrounding, argv: Sequence[str], env: Mapping[str, str]) -> list[Place]:
+def state_places(workspace: SandboxContext, argv: Sequence[str], env: Mapping[str, str]) -> list[StatePlace]:
     """Leaves out the workspace, which may be such a place, and dangling links. Raises StateInWorkspace."""
     root, agent = _real(workspace.places.root), agent_of(argv)
     found = agent.places(env) if argv else ()
@@ -83,7 +83,7 @@ class AgentState:
     """The places of one agent, for one copy."""
 
     def __init__(
-        self, workspace: Surrounding, copy: WorkCopy, argv: Sequence[str], env: Mapping[str, str]
+        self, workspace: SandboxContext, copy: WorkCopy, argv: Sequence[str], env: Mapping[str, str]
     ) -> None:
         self.places = state_places(workspace, argv, env)
         self._root = workspace.places.root
@@ -119,7 +119,7 @@ class AgentState:
                 self.mounts.append(Mount(private, How.WRITE))
                 self.variables[cache.variable] = str(private)
 
-    def _caches(self) -> Iterator[tuple[Cache, Path]]:
+    def _caches(self) -> Iterator[tuple[AgentCache, Path]]:
         for cache in CACHES:
             path = cache.state.find(self._env)
             if path is not None and not _real(path).is_relative_to(self._root):

@@ -25,13 +25,13 @@ from ringi.agents.output import claude_said, codex_said, dict_at, gemini_said, p
 from ringi.agents.record import (
     FILES,
     Agent,
+    AgentFile,
+    AgentTrust,
     Hook,
     Mcp,
     Model,
     Presence,
     SettingsFile,
-    State,
-    Trust,
     Unattended,
 )
 from ringi.kernel.text import Text
@@ -91,10 +91,10 @@ _CLAUDE: Final = Agent(
     packages=("@anthropic-ai/claude-code",),
     conversations="projects/*/*.jsonl",
     state=(
-        State(".claude", "CLAUDE_CONFIG_DIR", sealed=_CLAUDE_SETTINGS),
-        State(".claude.json", unless="CLAUDE_CONFIG_DIR", content=b"{}\n", back=claude_state),
-        State("{state}/claude"),
-        State("{cache}/claude-cli-nodejs"),
+        AgentFile(".claude", "CLAUDE_CONFIG_DIR", sealed=_CLAUDE_SETTINGS),
+        AgentFile(".claude.json", unless="CLAUDE_CONFIG_DIR", content=b"{}\n", back=claude_state),
+        AgentFile("{state}/claude"),
+        AgentFile("{cache}/claude-cli-nodejs"),
     ),
     resume=Resume(
         CommandLine(
@@ -211,9 +211,9 @@ _CODEX: Final = Agent(
     processes=("codex",),
     packages=("@openai/codex",),
     state=(
-        State(".codex", "CODEX_HOME", sealed=_CODEX_SETTINGS),
-        State(".codex", "CODEX_SQLITE_HOME", sealed=_CODEX_SETTINGS),
-        *(State(f".codex/{name}", "CODEX_HOME", below=name, layer=True) for name in _CODEX_PROGRAMS),
+        AgentFile(".codex", "CODEX_HOME", sealed=_CODEX_SETTINGS),
+        AgentFile(".codex", "CODEX_SQLITE_HOME", sealed=_CODEX_SETTINGS),
+        *(AgentFile(f".codex/{name}", "CODEX_HOME", below=name, layer=True) for name in _CODEX_PROGRAMS),
     ),
     conversations="sessions/*/*/*/rollout-*.jsonl",
     resume=Resume(
@@ -256,8 +256,8 @@ _CODEX: Final = Agent(
             "Codex starts in this project only if ringi does: keep that file out of git unless all have it."
         ),
     ),
-    trust=Trust(
-        State(".codex/config.toml", "CODEX_HOME", below="config.toml"),
+    trust=AgentTrust(
+        AgentFile(".codex/config.toml", "CODEX_HOME", below="config.toml"),
         _codex_trusts,
         lambda root: (f"[projects.{json.dumps(root, ensure_ascii=False)}]", 'trust_level = "trusted"'),
         lambda file: Text(
@@ -314,7 +314,7 @@ _GEMINI: Final = Agent(
     private=("GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_WORKSPACE_PATH"),
     processes=("gemini",),
     packages=("@google/gemini-cli",),
-    state=(State(".gemini", "GEMINI_CLI_HOME", below=".gemini", sealed=_GEMINI_SETTINGS),),
+    state=(AgentFile(".gemini", "GEMINI_CLI_HOME", below=".gemini", sealed=_GEMINI_SETTINGS),),
     resume=Resume(
         CommandLine(
             flags=_words(
@@ -365,13 +365,13 @@ _OPENCODE: Final = Agent(
     processes=("opencode",),
     packages=("opencode-ai",),
     state=(
-        State("{data}/opencode", sealed={"bin": None}),
+        AgentFile("{data}/opencode", sealed={"bin": None}),
         # Repositories that it uses outside as well: a hook in one would run there.
-        State("{data}/opencode/snapshot", layer=True),
-        State("{state}/opencode"),
+        AgentFile("{data}/opencode/snapshot", layer=True),
+        AgentFile("{state}/opencode"),
         # Packages that it installs for providers and plugins, and its settings.
-        State("{cache}/opencode", layer=True),
-        State("{config}/opencode", layer=True),
+        AgentFile("{cache}/opencode", layer=True),
+        AgentFile("{config}/opencode", layer=True),
     ),
     resume=Resume(
         CommandLine(
@@ -420,7 +420,7 @@ _AIDER: Final = Agent(
     name="aider",
     title="Aider",
     processes=("aider",),
-    state=(State(".aider"),),
+    state=(AgentFile(".aider"),),
     resume=Resume(
         CommandLine(
             spent=_words("--restore-chat-history --no-restore-chat-history --load"),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
 
 
-class Turn(NamedTuple):
+class AgentTurn(NamedTuple):
     """What an agent begins with."""
 
     copy: WorkCopy
@@ -51,7 +51,7 @@ class Turn(NamedTuple):
     """New files of the agent that git ignores since."""
 
 
-def begin_turn(workspace: Workspace, copy: WorkCopy) -> Turn:
+def begin_turn(workspace: Workspace, copy: WorkCopy) -> AgentTurn:
     """Prepares the copy, in which the agent's process may live already. Raises CopyFailed."""
     plan, places = plan_of(workspace, copy), workspace.places
     now = workspace.clock.now()
@@ -61,7 +61,7 @@ def begin_turn(workspace: Workspace, copy: WorkCopy) -> Turn:
         found = followed(copy, places.root, places.state, **mine, told_at=now)
         # In its first turn it has looked at nothing yet.
         first = LACKS_IGNORED if copy.left_behind else ""
-        return Turn(found.copy, _moved(found) if since else first, torn=found.torn)
+        return AgentTurn(found.copy, _moved(found) if since else first, torn=found.torn)
     answer = workspace.plan.answer(plan.id)
     checks = workspace.plan.get_state(plan.id).checks
     if plan.status not in ENDED:
@@ -75,7 +75,7 @@ def begin_turn(workspace: Workspace, copy: WorkCopy) -> Turn:
         copy.note(**mine, planned_tree=tree, planned_version=plan.version)
         found = followed(copy, places.root, places.state, told_at=now)
         message = "\n".join(filter(None, [message, _moved(found)]))
-        return Turn(found.copy, message, laid, not_laid, found.torn, found.hidden)
+        return AgentTurn(found.copy, message, laid, not_laid, found.torn, found.hidden)
     done = UNDONE if plan.undone else APPLIED if plan.status is PlanStatus.COMPLETED else DISCARDED
     known = copy.record.planned_tree or copy.difference().tree
     none = {"plan_id": "", "planned_tree": "", "planned_version": 0, "left_out": False}
@@ -83,7 +83,7 @@ def begin_turn(workspace: Workspace, copy: WorkCopy) -> Turn:
     if again is None:
         raise CopyFailed(why=Text("the project became a repository of another kind"))
     message = message_of(answer, checks, since=since, applied=done, then=AFTER_TURN)
-    return Turn(again, message)
+    return AgentTurn(again, message)
 
 
 def _moved(found: Followed) -> str:

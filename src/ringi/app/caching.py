@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ringi.kernel.places import Places
     from ringi.kernel.system import Clock
     from ringi.models.prompt import LanguageModel
-    from ringi.runs.role_work import Task
+    from ringi.runs.role_work import RoleTask
     from ringi.runs.store import Store
 
 TALLY: Final = "cache_saved"
@@ -58,14 +58,14 @@ class Caching:
             return None
         return Text("the package cryptography is not installed; ringi[models] brings it")
 
-    def around(self, model: LanguageModel, task: Task | None = None) -> LanguageModel:
+    def around(self, model: LanguageModel, task: RoleTask | None = None) -> LanguageModel:
         """Nothing if the model sees more than its prompt."""
         if self._why_not() or model.sees_project or model.name.startswith(_UNCACHED):
             return model
         from ringi.models.cache import AnswerOrigin  # noqa: PLC0415  # most commands ask no model
-        from ringi.models.cached import Answers, CachedModel  # noqa: PLC0415
+        from ringi.models.cached import AnswerCache, CachedModel  # noqa: PLC0415
 
-        answers = Answers(
+        answers = AnswerCache(
             vault=self._files,
             clock=self._clock,
             ttl_sec=self._ttl,

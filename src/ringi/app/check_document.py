@@ -35,7 +35,7 @@ class DocumentKind(StrEnum):
     REQUEST = "request"
 
 
-class Checked(NamedTuple):
+class CheckedDocument(NamedTuple):
     kind: DocumentKind | None
     """What it was taken for; None if it is nothing that is known."""
     problems: tuple[Problem, ...]
@@ -55,21 +55,21 @@ _KINDS: Final[Mapping[DocumentKind, type[msgspec.Struct]]] = {
 }
 
 
-def check_document(data: bytes, name: str = "") -> Checked:
+def check_document(data: bytes, name: str = "") -> CheckedDocument:
     """All problems at once, failures first. The name of the file helps if its contents say too little."""
     name = name.rpartition("/")[2].lower()
     if name.endswith((".md", ".markdown")) or (not name.endswith(".json") and _is_markdown(data)):
-        return Checked(_K.REQUEST, tuple(_of_request(data)))
+        return CheckedDocument(_K.REQUEST, tuple(_of_request(data)))
     try:
         raw = codec.parsed(data, name)
     except BadDocument as error:
         message = Text("{why}", why=error.details["why"])
-        return Checked(_by_name(name), (problem(ReasonCode.JSON_PARSE_ERROR, "$", message),))
+        return CheckedDocument(_by_name(name), (problem(ReasonCode.JSON_PARSE_ERROR, "$", message),))
     kind = _recognised(raw) or _by_name(name)
     if kind is None:
         message = Text("it is no document that is known here; ringi check --schema lists those with a schema")
-        return Checked(None, (problem(ReasonCode.SCHEMA_INVALID, "$", message),))
-    return Checked(kind, tuple(sorted(_CHECKS[kind](raw), key=lambda one: one.level is Level.WARN)))
+        return CheckedDocument(None, (problem(ReasonCode.SCHEMA_INVALID, "$", message),))
+    return CheckedDocument(kind, tuple(sorted(_CHECKS[kind](raw), key=lambda one: one.level is Level.WARN)))
 
 
 def _is_markdown(data: bytes) -> bool:

@@ -45,7 +45,7 @@ class Mark(StrEnum):
     BAD = "bad"
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     mark: Mark
     text: Text
     mend: Text | str = ""
@@ -81,7 +81,7 @@ class Doctor:
         self._opened = opened
         self._servers = servers
 
-    def examine(self) -> list[Finding]:
+    def examine(self) -> list[DoctorFinding]:
         findings = [*_tools(), *_variables(), *self._settings(), *self._place()]
         findings += _copies_folder(self._places.copies)
         if any(finding.mend == ADOPT for finding in findings):
@@ -91,12 +91,12 @@ class Doctor:
                 findings += [*_ledger(workspace), *_projections(workspace), *_file_system(workspace)]
                 findings += [*_refs(workspace), *_copies(workspace), *_person(workspace)]
         except LedgerCorrupt as error:
-            findings.append(Finding(Mark.BAD, _as_text(error), REPAIR))
+            findings.append(DoctorFinding(Mark.BAD, _as_text(error), REPAIR))
         except RingiError as error:
-            findings.append(Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details)))
+            findings.append(DoctorFinding(Mark.BAD, _as_text(error), Text(error.hint, **error.details)))
         return findings
 
-    def repair(self, take_copy: TakeCopy) -> Iterator[Finding]:
+    def repair(self, take_copy: TakeCopy) -> Iterator[DoctorFinding]:
         """Fixes what it can, and yields what it did and what it could not fix."""
         try:
             with self._opened() as workspace:
@@ -121,7 +121,7 @@ class Doctor:
                     # An unreadable copy must not stop the others.
                     if not isinstance(error, TooManyFiles):
                         error = WorkKept(why=_as_text(error), path=str(copy.tree))
-                    yield Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details))
+                    yield DoctorFinding(Mark.BAD, _as_text(error), Text(error.hint, **error.details))
 
     def adopt(self) -> Text:
         earlier = self._ledger_files.adopt()
@@ -135,75 +135,77 @@ class Doctor:
             workspace.upkeep.write_anew()
         return Text("the ledger counts as it is; what was revoked stays revoked")
 
-    def _settings(self) -> Iterator[Finding]:
+    def _settings(self) -> Iterator[DoctorFinding]:
         try:
             found = self._configuration()
         except RingiError as error:
-            yield Finding(Mark.BAD, _as_text(error), "ringi config check")
+            yield DoctorFinding(Mark.BAD, _as_text(error), "ringi config check")
             return
-        yield Finding(Mark.GOOD, Text("the configuration is valid ({count} read)", count=found.files))
+        yield DoctorFinding(Mark.GOOD, Text("the configuration is valid ({count} read)", count=found.files))
         for note in found.notes:
-            yield Finding(Mark.NOTE, note, "ringi config show")
+            yield DoctorFinding(Mark.NOTE, note, "ringi config show")
         if found.untrusted:
             text = Text("the project names commands or signers that nobody trusted")
-            yield Finding(Mark.NOTE, text, "ringi trust")
+            yield DoctorFinding(Mark.NOTE, text, "ringi trust")
         if found.tracing_lacks:
-            yield Finding(Mark.NOTE, *found.tracing_lacks)
+            yield DoctorFinding(Mark.NOTE, *found.tracing_lacks)
         try:
             yield from _of_servers(self._servers())
         except RingiError as error:
-            yield Finding(Mark.BAD, _as_text(error), Text(error.hint, **error.details))
+            yield DoctorFinding(Mark.BAD, _as_text(error), Text(error.hint, **error.details))
 
-    def _place(self) -> Iterator[Finding]:
+    def _place(self) -> Iterator[DoctorFinding]:
         if (earlier := self._ledger_files.earlier()) is not None:
-            yield Finding(Mark.BAD, Text("this workspace was at {path} before", path=str(earlier)), ADOPT)
+            yield DoctorFinding(
+                Mark.BAD, Text("this workspace was at {path} before", path=str(earlier)), ADOPT
+            )
         if self._places.state.is_relative_to(self._places.root):
             text = Text("the ledger is inside the workspace: {path}", path=str(self._places.state))
-            yield Finding(Mark.NOTE, text, "RINGI_STATE_DIR=…")
+            yield DoctorFinding(Mark.NOTE, text, "RINGI_STATE_DIR=…")
 
 
 def _as_text(error: RingiError) -> Text:
     return Text(error.message, **error.details)
 
 
-def _fixed(what: Text) -> Finding:
-    return Finding(Mark.GOOD, what)
+def _fixed(what: Text) -> DoctorFinding:
+    return DoctorFinding(Mark.GOOD, what)
 
 
-def _of_servers(states: Sequence[ServerState]) -> Iterator[Finding]:
+def _of_servers(states: Sequence[ServerState]) -> Iterator[DoctorFinding]:
     for state in states:
         if state.problem is not None:
-            yield Finding(Mark.BAD, state.problem, Text("fix its line in mcp_servers, or remove it"))
+            yield DoctorFinding(Mark.BAD, state.problem, Text("fix its line in mcp_servers, or remove it"))
             continue
         text = Text("server {server} answers; it has {count} tools", server=state.name, count=state.tools)
-        yield Finding(Mark.GOOD, text)
+        yield DoctorFinding(Mark.GOOD, text)
         for tool, why in state.left_out[:_SHOWN]:
             what = Text("server {server}: {tool} is left out: {why}", server=state.name, tool=tool, why=why)
-            yield Finding(Mark.NOTE, what)
+            yield DoctorFinding(Mark.NOTE, what)
 
 
-def _tools() -> Iterator[Finding]:
+def _tools() -> Iterator[DoctorFinding]:
     if shutil.which("git"):
-        yield Finding(Mark.GOOD, Text("git is installed"))
+        yield DoctorFinding(Mark.GOOD, Text("git is installed"))
     else:
-        yield Finding(Mark.BAD, Text("git is not installed"), "apt install git / brew install git")
+        yield DoctorFinding(Mark.BAD, Text("git is not installed"), "apt install git / brew install git")
     found = sandbox.usable(SYSTEM_PATH)
     if isinstance(found, str):
-        yield Finding(Mark.GOOD, Text("agents and checks can run in a sandbox"))
+        yield DoctorFinding(Mark.GOOD, Text("agents and checks can run in a sandbox"))
         if not sandbox.scoped(found):
             text = Text("in it, an agent can reach sockets that have no file, such as an X server's")
-            yield Finding(Mark.NOTE, text, Text("use Linux 6.12 or newer, with Landlock"))
+            yield DoctorFinding(Mark.NOTE, text, Text("use Linux 6.12 or newer, with Landlock"))
     else:
-        yield Finding(Mark.NOTE, Text("there is no sandbox: {why}", why=found.why), found.mend)
+        yield DoctorFinding(Mark.NOTE, Text("there is no sandbox: {why}", why=found.why), found.mend)
 
 
-def _variables() -> Iterator[Finding]:
+def _variables() -> Iterator[DoctorFinding]:
     for name in ignored_variables():
         text = Text("{variable} is not an absolute path, so it is ignored", variable=name)
-        yield Finding(Mark.NOTE, text, f"export {name}=/…")
+        yield DoctorFinding(Mark.NOTE, text, f"export {name}=/…")
 
 
-def _copies_folder(folder: Path) -> Iterator[Finding]:
+def _copies_folder(folder: Path) -> Iterator[DoctorFinding]:
     """Whether an agent's copy could be made: the folder, and some bytes in it."""
     try:
         private_folder(folder, CACHE_VARIABLE)
@@ -216,49 +218,51 @@ def _copies_folder(folder: Path) -> Iterator[Finding]:
             raise folder_unusable(folder, error, CACHE_VARIABLE) from None
     except FolderUnusable as error:
         why = Text("there can be no copies for agents and checks: {why}", why=_as_text(error))
-        yield Finding(Mark.BAD, why, Text(error.hint, **error.details))
+        yield DoctorFinding(Mark.BAD, why, Text(error.hint, **error.details))
 
 
-def _ledger(workspace: Workspace) -> Iterator[Finding]:
+def _ledger(workspace: Workspace) -> Iterator[DoctorFinding]:
     path = workspace.upkeep.require_sound()
-    yield Finding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
+    yield DoctorFinding(Mark.GOOD, Text("the ledger is sound: {path}", path=path))
     for result in workspace.recovered:
         name = workspace.plan_name(result.plan_id)
         text = Text("an interrupted execution of {plan} was finished or rolled back", plan=name)
-        yield Finding(Mark.NOTE, text, f"ringi show {name}")
+        yield DoctorFinding(Mark.NOTE, text, f"ringi show {name}")
     if workspace.upkeep.is_older():
         text = Text("the ledger is an older copy of itself; nothing is written to it")
-        yield Finding(Mark.BAD, text, ACCEPT)
+        yield DoctorFinding(Mark.BAD, text, ACCEPT)
     breaks = workspace.verify_log()
     if breaks:
-        yield Finding(Mark.BAD, Text("the log is broken: {first}", first=breaks[0]), "ringi log --verify")
+        yield DoctorFinding(
+            Mark.BAD, Text("the log is broken: {first}", first=breaks[0]), "ringi log --verify"
+        )
     else:
-        yield Finding(Mark.GOOD, Text("the log is unbroken"))
+        yield DoctorFinding(Mark.GOOD, Text("the log is unbroken"))
     # The files first: what another process commits meanwhile is in the ledger before it is written.
     if (lost := len(workspace.upkeep.written_plans())) and not workspace.plan.list(limit=1):
         text = Text("the ledger has no plan, but .agent has {count}", count=lost)
-        yield Finding(Mark.BAD, text, REPAIR)
+        yield DoctorFinding(Mark.BAD, text, REPAIR)
     if (lost := len(workspace.upkeep.written_sessions())) and not workspace.store.sessions.ids():
         text = Text("the ledger has no planning session, but .agent has {count}", count=lost)
-        yield Finding(Mark.BAD, text, REPAIR)
+        yield DoctorFinding(Mark.BAD, text, REPAIR)
 
 
-def _projections(workspace: Workspace) -> Iterator[Finding]:
+def _projections(workspace: Workspace) -> Iterator[DoctorFinding]:
     wrong = workspace.upkeep.differences()
     if not wrong:
-        yield Finding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
+        yield DoctorFinding(Mark.GOOD, Text("the files in .agent agree with the ledger"))
     for path in wrong[:_SHOWN]:
-        yield Finding(
+        yield DoctorFinding(
             Mark.BAD, Text("{path} is missing or was changed; ringi does not rely on it", path=path), REPAIR
         )
     if len(wrong) > _SHOWN:
-        yield Finding(Mark.BAD, Text("… and {count} more", count=len(wrong) - _SHOWN), REPAIR)
+        yield DoctorFinding(Mark.BAD, Text("… and {count} more", count=len(wrong) - _SHOWN), REPAIR)
     for path in workspace.upkeep.foreign():
         text = Text("{path} is not from this ledger; ringi does not rely on it", path=path)
-        yield Finding(Mark.BAD, text, f"rm -r {shlex.quote(path)}")
+        yield DoctorFinding(Mark.BAD, text, f"rm -r {shlex.quote(path)}")
 
 
-def _file_system(workspace: Workspace) -> Iterator[Finding]:
+def _file_system(workspace: Workspace) -> Iterator[DoctorFinding]:
     """Tests real operations in the folder that executions use."""
     folder = workspace.places.root / ".agent" / "tmp"
     fs = OsFileSystem()
@@ -281,21 +285,23 @@ def _file_system(workspace: Workspace) -> Iterator[Finding]:
             shutil.rmtree(probe, ignore_errors=True)
     except OSError as error:
         text = Text("files cannot be exchanged atomically here: {why}", why=error.strerror or str(error))
-        yield Finding(Mark.BAD, text, f"ls -ld {folder}")
+        yield DoctorFinding(Mark.BAD, text, f"ls -ld {folder}")
         return
     if good:
-        yield Finding(Mark.GOOD, Text("this file system can link and exchange files"))
+        yield DoctorFinding(Mark.GOOD, Text("this file system can link and exchange files"))
 
 
-def _refs(workspace: Workspace) -> Iterator[Finding]:
+def _refs(workspace: Workspace) -> Iterator[DoctorFinding]:
     for ref, why in damaged_refs(workspace):
-        yield Finding(Mark.BAD, Text("{ref} in the repository is damaged: {why}", ref=ref, why=why), MEND)
+        yield DoctorFinding(
+            Mark.BAD, Text("{ref} in the repository is damaged: {why}", ref=ref, why=why), MEND
+        )
 
 
-def _copies(workspace: Workspace) -> Iterator[Finding]:
+def _copies(workspace: Workspace) -> Iterator[DoctorFinding]:
     for copy in abandoned(workspace):
         text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
-        yield Finding(Mark.NOTE, text, REPAIR)
+        yield DoctorFinding(Mark.NOTE, text, REPAIR)
     for one in kept(workspace):
         facts = {
             "path": str(one.copy.tree),
@@ -305,13 +311,13 @@ def _copies(workspace: Workspace) -> Iterator[Finding]:
         }
         if one.copy.record.left_out:
             text = Text("kept, because not all of it is in a plan: {path} ({days} days, {size} MB)", **facts)
-            yield Finding(Mark.NOTE, text, f"rm -r {shlex.quote(str(one.copy.folder))}")
+            yield DoctorFinding(Mark.NOTE, text, f"rm -r {shlex.quote(str(one.copy.folder))}")
         elif one.settled:
             text = Text("a copy that nobody needs any more: {path} ({days} days, {size} MB)", **facts)
-            yield Finding(Mark.NOTE, text, REPAIR)
+            yield DoctorFinding(Mark.NOTE, text, REPAIR)
         else:
             text = Text("the agent can resume {plan} in {path} ({days} days, {size} MB)", **facts)
-            yield Finding(Mark.GOOD, text)
+            yield DoctorFinding(Mark.GOOD, text)
     if crowded := len(too_much(workspace)):
         most = workspace.config.keep.copies_mb
         text = Text(
@@ -319,21 +325,21 @@ def _copies(workspace: Workspace) -> Iterator[Finding]:
             most=most,
             count=crowded,
         )
-        yield Finding(Mark.NOTE, text, REPAIR)
+        yield DoctorFinding(Mark.NOTE, text, REPAIR)
 
 
 def _megabytes(size: int) -> str:
     return f"{size / MEGABYTE:.1f}"
 
 
-def _person(workspace: Workspace) -> Iterator[Finding]:
+def _person(workspace: Workspace) -> Iterator[DoctorFinding]:
     if refusal := workspace.person.refusal():
-        yield Finding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal))
+        yield DoctorFinding(Mark.NOTE, Text("approvals cannot be typed here: {why}", why=refusal))
     else:
-        yield Finding(Mark.GOOD, Text("approvals can be typed at this terminal"))
+        yield DoctorFinding(Mark.GOOD, Text("approvals can be typed at this terminal"))
 
 
-def _taken_in(workspace: Workspace) -> Iterator[Finding]:
+def _taken_in(workspace: Workspace) -> Iterator[DoctorFinding]:
     count, problems = restore_plans(workspace)
     if count:
         what = Text(
@@ -347,4 +353,4 @@ def _taken_in(workspace: Workspace) -> Iterator[Finding]:
         )
         yield _fixed(what)
     for problem in (*problems, *more):
-        yield Finding(Mark.NOTE, problem)
+        yield DoctorFinding(Mark.NOTE, problem)

@@ -12,14 +12,14 @@ import msgspec
 from ringi.approvals.document import (
     Approval,
     ApprovalRequest,
-    Given,
     RevisionSubject,
+    RunApprovalFacts,
     RunSubject,
     SessionSubject,
 )
 from ringi.approvals.grant_document import Grant
 from ringi.approvals.statement import said_or_none
-from ringi.engine.process import Feedback
+from ringi.engine.process import RunFeedback
 from ringi.errors import RingiError
 from ringi.kernel import codec
 from ringi.kernel.text import Text
@@ -108,7 +108,7 @@ class SessionChain:
         """The session that each event is about."""
         self._made: dict[str, str] = {}
         """The session of each run, according to the log."""
-        self._approved: dict[str, tuple[str, Given]] = {}
+        self._approved: dict[str, tuple[str, RunApprovalFacts]] = {}
         """The session of each run, the approved instruction, and the hash of the approved planning.json."""
 
     def note(self, event: Event) -> None:
@@ -145,7 +145,7 @@ class SessionChain:
         """What people said about runs."""
         for row_id, run_id, document in self._rows(_FEEDBACK_ROWS):
             data = as_bytes(document)
-            said = as_written(data, Feedback)
+            said = as_written(data, RunFeedback)
             right = said is not None and (said.feedback_id, said.run_id) == (row_id, run_id)
             if not follows(data, "feedback") or not right:
                 yield Text("run {run}: feedback was changed or put in", run=run_id)
@@ -203,8 +203,8 @@ def _session_breaks(listed: list[object], document: bytes, facts: bytes, saves: 
         )
 
 
-def _given_to(run: Run) -> tuple[str, Given]:
-    return run.planning_session_id, Given(run.instruction, run.plan_sha256, run.forge)
+def _given_to(run: Run) -> tuple[str, RunApprovalFacts]:
+    return run.planning_session_id, RunApprovalFacts(run.instruction, run.plan_sha256, run.forge)
 
 
 def approval_break(session_id: object) -> Text:

@@ -30,7 +30,7 @@ _OVER: Final = frozenset(["completed", "cancelled"])
 """As in RunPhase."""
 
 
-class _Step(msgspec.Struct):
+class _ListedStep(msgspec.Struct):
     status: str = "waiting"
 
 
@@ -51,7 +51,7 @@ class RunRef(msgspec.Struct):
     phase: str
     instruction: str
     updated_at: str
-    steps: tuple[_Step, ...] = ()
+    steps: tuple[_ListedStep, ...] = ()
     stop: _Stop | None = None
 
     @property

@@ -18,7 +18,7 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject
 from ringi.ledger.agentfolder import AGENT_FOLDER, IDENTITY, AgentFolder, Expected, Folder, Place, Sha256
 from ringi.ledger.event import LoggedEvent
-from ringi.ledger.events import Changed
+from ringi.ledger.events import PendingProjections
 from ringi.ledger.subject import SESSION_PREFIX, Subject, SubjectKind, is_plan_id
 from ringi.plans.document import PlanDocument, PlanPage, StoredPlan, change_plan_of
 from ringi.runs.document import Run
@@ -135,7 +135,7 @@ class Projection:
         self.problem: RingiError | None = None
         """The last write error; the ledger has everything all the same."""
 
-    def __call__(self, ledger: Store, changed: Changed) -> None:
+    def __call__(self, ledger: Store, changed: PendingProjections) -> None:
         if not changed.saved or changed.held_back:
             return
         try:
@@ -148,7 +148,7 @@ class Projection:
                 what=error.filename or AGENT_FOLDER, why=error.strerror or str(error)
             )
 
-    def _write_since(self, ledger: Store, marker: int, changed: Changed) -> None:
+    def _write_since(self, ledger: Store, marker: int, changed: PendingProjections) -> None:
         since = list(ledger.events(after=_marked(marker))) or changed.events
         if not self._identity_written:
             self._write_identity(ledger)
@@ -156,7 +156,7 @@ class Projection:
         if since:
             _mark(marker, since[-1].event.seq)
 
-    def _show(self, ledger: Store, changed: Changed, since: Collection[Subject]) -> None:
+    def _show(self, ledger: Store, changed: PendingProjections, since: Collection[Subject]) -> None:
         """Also writes what a process committed before it died."""
         saved = changed.of(StoredPlan)
         missed = {name for kind, name in since if kind is SubjectKind.PLAN} - saved.keys()
@@ -169,7 +169,9 @@ class Projection:
         self._sessions.show(ledger, changed.of(StoredSession), since)
         self._runs.show(ledger, {*changed.of(Run), *_stepping(ledger, saved.values(), missed)}, since)
 
-    def _write_changed(self, ledger: Store, plans: int, changed: Changed, missed: set[str]) -> None:
+    def _write_changed(
+        self, ledger: Store, plans: int, changed: PendingProjections, missed: set[str]
+    ) -> None:
         for plan_id, stored in changed.of(StoredPlan).items():
             newest = (
                 stored if ledger.plans.revision(plan_id) == stored.revision else ledger.plans.get(plan_id)
@@ -216,7 +218,7 @@ class Projection:
             return []
         # Other processes commit and write meanwhile: look again at these while nobody writes.
         with contextlib.suppress(Busy, OSError), self._locked() as marker, ledger.one_moment():
-            self._write_since(ledger, marker, Changed())
+            self._write_since(ledger, marker, PendingProjections())
             found = list(self._comparison.differing(ledger, subject_id, {folder for folder, _ in found}))
         return ["/".join((*folder, name)) for folder, name in found]
 
@@ -310,7 +312,7 @@ class Projection:
             os.close(descriptor)
 
 
-class Later:
+class DeferredProjection:
     """Writes a moment after a commit, so that a burst of calls is written once.
 
     If a process dies before it has written, the next one that commits does it.
@@ -325,15 +327,15 @@ class Later:
         self._moment_sec = moment_sec
         self._changing = threading.Lock()
         self._writing = threading.Lock()
-        self._waiting: Changed | None = None
+        self._waiting: PendingProjections | None = None
         self._timer: threading.Timer | None = None
 
-    def __call__(self, changed: Changed) -> None:
+    def __call__(self, changed: PendingProjections) -> None:
         if not changed.saved:
             return
         with self._changing:
             if self._waiting is None:
-                self._waiting = Changed()
+                self._waiting = PendingProjections()
             self._waiting.take(changed)
             if self._timer is None:
                 self._timer = threading.Timer(self._moment_sec, self.flush)

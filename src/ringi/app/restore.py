@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from ringi.errors import BadDocument, RingiError, SessionRace, Unreadable
 from ringi.kernel import codec
-from ringi.kernel.fs import TooLarge, read_bounded
+from ringi.kernel.fs import FileTooLarge, read_bounded
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import is_plan_id
@@ -95,7 +95,7 @@ def _read_logs(files: Mapping[SessionStatus, Path]) -> list[LogEntry]:
 def _bytes_of(path: Path) -> bytes:
     try:
         return read_bounded(path, _LARGEST)
-    except TooLarge:
+    except FileTooLarge:
         size = path.stat().st_size
         why = Text("it has {size} bytes, {limit} are allowed", size=size, limit=_LARGEST)
         raise Unreadable(what=path.name, why=why) from None

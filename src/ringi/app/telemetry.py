@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from ringi.kernel.process.installation import extending_command
-from ringi.kernel.telemetry.port import NO_SPANS, Component, Level, ProcessLog, Span, Spans, Telemetry
+from ringi.kernel.telemetry.port import NO_SPANS, Component, LogLevel, ProcessLog, Span, Spans, Telemetry
 from ringi.kernel.text import Text
 from ringi.models.configured import mask_of
 from ringi.runs.process_log import ProcessLogFile
@@ -70,11 +70,11 @@ def _spans(
     config: Config, environment: Mapping[str, str], mask: Mask, namespace: str, log: ProcessLog
 ) -> Spans:
     def problem(words: str) -> None:
-        log(Component.TRACING, Level.WARN, "Spans could not be sent", words)
+        log(Component.TRACING, LogLevel.WARN, "Spans could not be sent", words)
 
     try:
         from ringi.kernel.telemetry.sending import provider_of
-        from ringi.kernel.telemetry.spans import OtelSpans, Shown
+        from ringi.kernel.telemetry.spans import OtelSpans, SpanContent
 
         provider = provider_of(environment, problem)
     except ImportError:
@@ -86,7 +86,7 @@ def _spans(
     if provider is None:
         return NO_SPANS
     asked = config.tracing.content == "on" or environment.get(_CAPTURE, "").strip().lower() in _CAPTURING
-    shown = Shown(config.tracing.spans, asked and not config.logs.confidential, mask)
+    shown = SpanContent(config.tracing.spans, asked and not config.logs.confidential, mask)
     return OtelSpans(provider, shown, environment, namespace)
 
 

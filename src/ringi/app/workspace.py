@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ringi.app.projection import Later, Projection
+from ringi.app.projection import DeferredProjection, Projection
 from ringi.app.telemetry import telemetry_of
 from ringi.app.upkeep import LedgerUpkeep
 from ringi.approvals.accepted_signers import accepted_lists, configured_proof, offered_lists, signatures_of
@@ -36,10 +36,10 @@ from ringi.kernel.system import Clock, Ids, SystemClock, new_file_mode, new_id, 
 from ringi.kernel.text import Text
 from ringi.ledger.connection import private_folder
 from ringi.ledger.event import EventSink, LoggedEvent
-from ringi.ledger.events import Changed
+from ringi.ledger.events import PendingProjections
 from ringi.ledger.subject import is_session
 from ringi.models.configured import budget_of, choose, mask_of
-from ringi.plans.configured_commands import BranchChecks, PlanChecks, PlanCommands, supervisors_in
+from ringi.plans.configured_commands import BranchChecks, ConfiguredChecks, PlanCommands, supervisors_in
 from ringi.plans.document import OPEN, CheckFailure, PlanDocument, PlannedChecks
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.place import run_of
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from ringi.approvals.permits import Permits
     from ringi.approvals.signing import Signatures
     from ringi.engine.document import Outline
-    from ringi.engine.process import Feedback
+    from ringi.engine.process import RunFeedback
     from ringi.engine.run_plan import RunPlan, RunRole
     from ringi.forges.publishing import RunPublishing
     from ringi.forges.watch import Round
-    from ringi.forges.watch_project import News
+    from ringi.forges.watch_project import WatchEvent
     from ringi.metrics.document import Metrics
     from ringi.models.open_calls import OpenCalls
     from ringi.models.prompt import Budget, LanguageModel, Prompt
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from ringi.provenance.repository import GitRepository
     from ringi.runs.branch import RunBranch
     from ringi.runs.document import Run, RunFacts
-    from ringi.runs.role_work import Task
+    from ringi.runs.role_work import RoleTask
     from ringi.runs.roles import ConfiguredRoles
     from ringi.sessions.document import SessionView
     from ringi.sessions.plan_cache import PlanCache
@@ -279,7 +279,7 @@ class Workspace:
     @cached_property
     def check(self) -> "CheckRunner":
         if not self.run_id:
-            return PlanChecks(self.places, self.config, self.environment, self.tell)
+            return ConfiguredChecks(self.places, self.config, self.environment, self.tell)
         return BranchChecks(
             self.own_places, self.places, self.config, self.environment, self.tell, self._check_seconds
         )
@@ -360,7 +360,7 @@ class Workspace:
     def _model(self) -> "LanguageModel":
         return self.named_model(self.config.model)
 
-    def named_model(self, name: str, task: "Task | None" = None) -> "LanguageModel":
+    def named_model(self, name: str, task: "RoleTask | None" = None) -> "LanguageModel":
         """One that reads the project by itself reads the task's copy. Raises as `model`."""
         copy = task.copy if task else None
         found = choose(
@@ -545,13 +545,13 @@ class Workspace:
 
         return start_from_item(self, named, opens_change=opens_change)[0]
 
-    def feedback(self, run_id: str, text: str) -> "Feedback":
+    def feedback(self, run_id: str, text: str) -> "RunFeedback":
         """What should be different about a run; never an approval. Raises RunOver, BadFeedback."""
         from ringi.runs.give_feedback import give_feedback
 
         return give_feedback(self, self.store.runs.find(run_id), text).feedback
 
-    def watch(self, name: str = "", on_news: "Callable[[News], None]" = lambda _: None) -> "Round":
+    def watch(self, name: str = "", on_news: "Callable[[WatchEvent], None]" = lambda _: None) -> "Round":
         """Looks once at what is said on forges about open sessions and runs, or one, and carries them on.
 
         Raises Busy if somebody watches already, NoForgeToken, ForgeRejected.
@@ -606,9 +606,9 @@ def open_workspace(
     clock = clock or SystemClock()
     private_folder(places.state)
     projection = Projection(places.root, places.state / "projection.lock", config.keep.projections, _report)
-    later = Later(projection, places.state, config.lock.wait_sec)
+    later = DeferredProjection(projection, places.state, config.lock.wait_sec)
 
-    def after_commit(changed: Changed) -> None:
+    def after_commit(changed: PendingProjections) -> None:
         if at_once:
             projection(store, changed)
         else:

@@ -11,7 +11,7 @@ from ringi.approvals.signers import Configured, accepted
 from ringi.approvals.signers_document import RequiredProof, SignerFile
 from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.config.file import guarded, project_bytes
-from ringi.config.keys import Config, Origin
+from ringi.config.keys import Config, KeyOrigin
 from ringi.config.load import executable
 from ringi.config.pins import SIGNERS, Trust
 from ringi.errors import BadConfiguration, InTheWay
@@ -19,7 +19,7 @@ from ringi.kernel import codec
 from ringi.kernel.places import signers_file
 
 _PROJECTS: Final = f".agent/{SIGNERS}"
-_LASTING: Final = frozenset([Origin.USER, Origin.ENVIRONMENT])
+_LASTING: Final = frozenset([KeyOrigin.USER, KeyOrigin.ENVIRONMENT])
 
 
 def signatures_of(

@@ -1,7 +1,7 @@
 """Who may do what, as the configuration, this machine's users and forges say."""
 
 from ringi.approvals.forge import Project
-from ringi.approvals.permissions import Account, PermissionLists
+from ringi.approvals.permissions import PermissionLists, UserAccount
 from ringi.approvals.permits import Permits
 from ringi.approvals.person import groups_of, is_user
 from ringi.config.keys import Config
@@ -23,11 +23,11 @@ def permits_of(config: Config, forges: Forges) -> Permits:
         plain(told.dangerous_operations),
     )
 
-    def account(name: str) -> Account:
+    def account(name: str) -> UserAccount:
         project = _project_at(forges, name)
         if project is None:
-            return Account(name, groups_of(name))
-        return Account(name.lower(), _Groups(forges, project, name.lower().rpartition("@")[0]))
+            return UserAccount(name, groups_of(name))
+        return UserAccount(name.lower(), _Groups(forges, project, name.lower().rpartition("@")[0]))
 
     return Permits(lists, account, is_user)
 

@@ -23,7 +23,7 @@ Standing = Callable[[Approval], None]
 """Raises GrantRefused if the standing approval that it came from does not count any more."""
 
 
-class History(NamedTuple):
+class SubjectHistory(NamedTuple):
     """What the ledger says of one subject, oldest first."""
 
     about: Subject
@@ -42,7 +42,7 @@ class History(NamedTuple):
 
 
 def covering_approval(
-    workspace: Workspace, history: History, now: Now, standing: Standing | None = None
+    workspace: Workspace, history: SubjectHistory, now: Now, standing: Standing | None = None
 ) -> Approval | None:
     """The newest approval, if its stored bytes are exactly those of the current subject.
 
@@ -73,7 +73,7 @@ def covering_approval(
     return None
 
 
-def _last_said(history: History) -> Iterator[Approval]:
+def _last_said(history: SubjectHistory) -> Iterator[Approval]:
     """The newest first, back to the last one that a person gave."""
     events, kind = history.events, KINDS[history.about.kind]
     counting = kind.given - {EventKind.UNDO_APPROVED}
@@ -95,7 +95,7 @@ def _last_said(history: History) -> Iterator[Approval]:
 
 
 def _require_proven(
-    workspace: Workspace, standing: Standing | None, approval: Approval, history: History
+    workspace: Workspace, standing: Standing | None, approval: Approval, history: SubjectHistory
 ) -> None:
     name = history.name
     if approval.proof.kind is ProofKind.GRANT:

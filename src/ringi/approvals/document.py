@@ -91,7 +91,7 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     """The step of a run that it is, and so where it is carried out."""
 
 
-class Given(NamedTuple):
+class RunApprovalFacts(NamedTuple):
     """What a run must have to be the approved one."""
 
     instruction: str
@@ -115,9 +115,9 @@ class SessionSubject(Versioned, frozen=True, kw_only=True):
     """What the run does on a forge, if anything."""
 
     @property
-    def given(self) -> "Given":
+    def given(self) -> "RunApprovalFacts":
         plan = codec.digest(codec.canonical(self.planning_json))
-        return Given(self.instruction, plan, self.forge or None)
+        return RunApprovalFacts(self.instruction, plan, self.forge or None)
 
 
 class RunSubject(Versioned, frozen=True, kw_only=True):
@@ -133,8 +133,10 @@ class RunSubject(Versioned, frozen=True, kw_only=True):
     forge: ForgeTerms | UnsetType = UNSET
 
     @property
-    def given(self) -> "Given":
-        return Given(self.instruction, codec.digest(codec.canonical(self.planning_json)), self.forge or None)
+    def given(self) -> "RunApprovalFacts":
+        return RunApprovalFacts(
+            self.instruction, codec.digest(codec.canonical(self.planning_json)), self.forge or None
+        )
 
 
 class RevisionSubject(Versioned, frozen=True, kw_only=True):

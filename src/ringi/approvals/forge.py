@@ -11,7 +11,7 @@ from ringi.config.keys import HELP_LABEL
 from ringi.kernel.document import Document
 
 if TYPE_CHECKING:
-    from ringi.approvals.statement import Step
+    from ringi.approvals.statement import PathChange
 
 
 class ForgeKind(StrEnum):
@@ -166,14 +166,14 @@ class ReviewChecks(Protocol):
 class ConfirmedReview(NamedTuple):
     review: ReviewProof
     """As the forge has it."""
-    net: "Mapping[str, Step]"
+    net: "Mapping[str, PathChange]"
     """By path, what the approved commit changes against the one that the change begins from."""
 
 
 class ReviewWitness(Protocol):
     """In a clone: whether a yes on a forge is what a note says. Called from several threads."""
 
-    def confirm(self, review: ReviewProof, steps: "Sequence[Step]") -> ConfirmedReview | None:
+    def confirm(self, review: ReviewProof, steps: "Sequence[PathChange]") -> ConfirmedReview | None:
         """`steps` are what the note says that the commit of the step changes.
 
         None if the forge neither confirms nor denies it. Raises ReviewRefused, ForgeFailed.

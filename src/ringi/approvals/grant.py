@@ -29,7 +29,7 @@ from ringi.approvals.grant_document import (
     counted,
 )
 from ringi.approvals.permits import askers
-from ringi.approvals.proof import Wanted, approval_of, compose, signed, signer_now
+from ringi.approvals.proof import RequiredStatement, approval_of, compose, signed, signer_now
 from ringi.approvals.run_terms import uncovered, unfit_terms
 from ringi.approvals.who import actor_at, refuse_agent, requester_of
 from ringi.errors import (
@@ -121,7 +121,7 @@ class Grants:
         _require_narrow(self._workspace, subject)
         _refuse_agent(self._workspace, subject.scope)
         data = codec.canonical(subject)
-        wanted = Wanted(
+        wanted = RequiredStatement(
             SignedAct.GRANT, codec.digest(data), approver, "", subject.created_at, subject.expires_at
         )
         record = signed(self._workspace, proof, wanted)

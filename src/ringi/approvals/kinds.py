@@ -47,7 +47,7 @@ class Bound(NamedTuple):
     document: ApprovalSubject | SessionSubject | RunSubject | RevisionSubject | GrantSubject | SignersSubject
 
 
-class Kind(NamedTuple):
+class ApprovalKind(NamedTuple):
     read: Callable[[str], Bound | None]
     """None if the bytes are not a document of ours, spelled as we spell it."""
     given: frozenset[EventKind]
@@ -108,22 +108,26 @@ def _signers(text: str) -> Bound | None:
     return Bound(subjects.SIGNERS, said.workspace, SignedAct.SIGNERS, _E.SIGNERS_SET, None, said)
 
 
-KINDS: Final[Mapping[SubjectKind, Kind]] = {
-    SubjectKind.PLAN: Kind(
+KINDS: Final[Mapping[SubjectKind, ApprovalKind]] = {
+    SubjectKind.PLAN: ApprovalKind(
         _plan,
         given=frozenset([_E.APPROVED, _E.UNDO_APPROVED]),
         refused=frozenset([_E.DECLINED, _E.SENT_BACK, _E.DISCARDED]),
         overtaken=frozenset([_E.SPECS_SET, _E.AMENDED, _E.REVERTED, _E.SUPERSEDED]),
         asked=True,
     ),
-    SubjectKind.SESSION: Kind(
+    SubjectKind.SESSION: ApprovalKind(
         _session,
         given=frozenset([_E.SESSION_APPROVED]),
         refused=frozenset([_E.SESSION_REJECTED, _E.SESSION_CANCELLED]),
     ),
-    SubjectKind.RUN: Kind(_run, given=frozenset([_E.RUN_APPROVED]), refused=frozenset([_E.RUN_CANCELLED])),
-    SubjectKind.GRANT: Kind(_grant, given=frozenset([_E.GRANTED]), refused=frozenset([_E.GRANT_REVOKED])),
-    SubjectKind.SIGNERS: Kind(_signers, given=frozenset([_E.SIGNERS_SET]), refused=frozenset()),
+    SubjectKind.RUN: ApprovalKind(
+        _run, given=frozenset([_E.RUN_APPROVED]), refused=frozenset([_E.RUN_CANCELLED])
+    ),
+    SubjectKind.GRANT: ApprovalKind(
+        _grant, given=frozenset([_E.GRANTED]), refused=frozenset([_E.GRANT_REVOKED])
+    ),
+    SubjectKind.SIGNERS: ApprovalKind(_signers, given=frozenset([_E.SIGNERS_SET]), refused=frozenset()),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from ringi.approvals.document import NAMESPACE
 from ringi.config.pins import SIGNERS
 from ringi.errors import InTheWay, NotFound, SigningFailed, StorageFailed, Unreadable
-from ringi.kernel.fs import OsFileSystem, TooLarge, opened, read_bounded, replace_file
+from ringi.kernel.fs import FileTooLarge, OsFileSystem, opened, read_bounded, replace_file
 from ringi.kernel.lock import FileLock
 from ringi.kernel.places import user_folder
 from ringi.kernel.text import Text, deceiving
@@ -127,7 +127,7 @@ def _key(path: Path) -> str:
     """Only the type and the base64; the rest of the line is not ours to list."""
     try:
         data = read_bounded(path, _MAX_KEY_BYTES)
-    except TooLarge:
+    except FileTooLarge:
         data = b""
     except OSError as error:
         raise Unreadable(what=str(path), why=error.strerror or str(error)) from None

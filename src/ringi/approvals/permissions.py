@@ -33,7 +33,7 @@ class PermissionLists(NamedTuple):
     """Empty: everybody."""
 
 
-class Account(NamedTuple):
+class UserAccount(NamedTuple):
     """A user of the machine, as its databases know them, or an account of a forge: alice@github.com."""
 
     name: str
@@ -42,13 +42,13 @@ class Account(NamedTuple):
 
 
 def is_listed(
-    names: Iterable[str], account: Account, is_user: Callable[[str], bool], *, restricts: bool = False
+    names: Iterable[str], account: UserAccount, is_user: Callable[[str], bool], *, restricts: bool = False
 ) -> bool:
     """`is_user`: whether the machine has a user of this name. `restricts`: the list takes something away."""
     return any(_means(name, account, is_user, restricts=restricts) for name in names)
 
 
-def _means(name: str, account: Account, is_user: Callable[[str], bool], *, restricts: bool) -> bool:
+def _means(name: str, account: UserAccount, is_user: Callable[[str], bool], *, restricts: bool) -> bool:
     if name.startswith(_USER):
         return name.removeprefix(_USER) == account.name
     if name.startswith(_GROUP):

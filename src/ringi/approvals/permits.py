@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from ringi.approvals.permissions import Account, PermissionLists, dangers, is_listed
+from ringi.approvals.permissions import PermissionLists, UserAccount, dangers, is_listed
 from ringi.errors import NotFound, NotPermitted
 from ringi.kernel.text import Text
 from ringi.plans.document import ActionSpecExt, PlanDocument
@@ -29,7 +29,7 @@ class Permits:
     def __init__(
         self,
         lists: PermissionLists = PermissionLists(),  # noqa: B008  # a tuple
-        account: Callable[[str], Account] = Account,
+        account: Callable[[str], UserAccount] = UserAccount,
         is_user: Callable[[str], bool] = lambda _: True,
     ) -> None:
         self._lists = lists

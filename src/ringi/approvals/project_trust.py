@@ -7,7 +7,7 @@ from typing import Any, Final
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.person import PersonChannel
 from ringi.approvals.proof import ELSE, TYPED_LENGTH
-from ringi.config.pins import Part, Pin, Trust, Verdict
+from ringi.config.pins import Pin, PinnedPart, Trust, TrustVerdict
 from ringi.errors import NoChannel, WrongAnswer
 from ringi.kernel.system import Clock
 from ringi.kernel.text import Text
@@ -22,7 +22,7 @@ class ProjectTrust:
         self,
         root: Path,
         pins: Trust,
-        parts: Callable[[], tuple[Part, ...]],
+        parts: Callable[[], tuple[PinnedPart, ...]],
         person: PersonChannel,
         clock: Clock,
     ) -> None:
@@ -32,7 +32,7 @@ class ProjectTrust:
         self._person = person
         self._clock = clock
 
-    def look(self) -> Verdict:
+    def look(self) -> TrustVerdict:
         return self._pins.state(self._parts())
 
     def trust(self, answer: TypedAnswer) -> Pin:
@@ -52,7 +52,7 @@ class ProjectTrust:
         """Returns what was pinned, or None. Needs no proof of a person, because it only allows less."""
         return self._pins.revoke(at=self._clock.now(), by=self._person.user())
 
-    def document(self, verdict: Verdict) -> dict[str, Any]:
+    def document(self, verdict: TrustVerdict) -> dict[str, Any]:
         pin = verdict.pin
         return {
             "workspace": str(self._root),

@@ -56,7 +56,7 @@ TYPED_LENGTH: Final = 6
 ELSE: Final = Text("the answer was given for something else than what is there now")
 
 
-class About(NamedTuple):
+class StatementContext(NamedTuple):
     """What a statement says beside who approves what: for a plan, the files and where they are."""
 
     subject: tuple[Resource, ...]
@@ -66,7 +66,7 @@ class About(NamedTuple):
     diff: str | UnsetType = UNSET
 
 
-class Wanted(NamedTuple):
+class RequiredStatement(NamedTuple):
     """What a statement must say to count here."""
 
     act: SignedAct
@@ -75,7 +75,7 @@ class Wanted(NamedTuple):
     note: str
     since: str
     until: str
-    about: About | None = None
+    about: StatementContext | None = None
 
 
 def compose(
@@ -84,7 +84,7 @@ def compose(
     digest: str,
     approver: str,
     note: str = "",
-    about: About | None = None,
+    about: StatementContext | None = None,
 ) -> str:
     """The bytes that a key signs."""
     after, at = workspace.store.last_hash(), workspace.clock.now()
@@ -99,13 +99,13 @@ def stated(
     *,
     at: str,
     after_event: str,
-    about: About | None = None,
+    about: StatementContext | None = None,
     proof: ProofKind = ProofKind.SIGNED,
     grant: GrantProof | UnsetType = UNSET,
     review: ReviewProof | UnsetType = UNSET,
 ) -> InToto:
     """Without `about`, its one subject is the document that is approved."""
-    about = about or About((Resource(str(act), Digests(digest)),))
+    about = about or StatementContext((Resource(str(act), Digests(digest)),))
     return InToto(
         subject=about.subject,
         predicate=Approved(
@@ -163,7 +163,7 @@ def prove(
     made_at: str,
     risk: Risk = Risk.LOW,
     note: str = "",
-    about: Callable[[], About | None] = lambda: None,
+    about: Callable[[], StatementContext | None] = lambda: None,
 ) -> ProofRecord:
     """Checks the person's answer against the request. `data` is what would be approved now, made then."""
     digest = codec.digest(data)
@@ -177,7 +177,7 @@ def prove(
     past = workspace.store.approvals.of(asked.subject_id)
     if any(proof.statement == one.proof.statement for one in past):
         raise WrongAnswer(why=Text("this signature was used already"))
-    wanted = Wanted(act, digest, approver, note, asked.requested_at, asked.expires_at, about())
+    wanted = RequiredStatement(act, digest, approver, note, asked.requested_at, asked.expires_at, about())
     return signed(workspace, proof, wanted)
 
 
@@ -235,7 +235,10 @@ def typed(
 
 
 def signed(
-    workspace: Workspace, answer: SignedAnswer, wanted: Wanted, lists: Sequence[SignerList] | None = None
+    workspace: Workspace,
+    answer: SignedAnswer,
+    wanted: RequiredStatement,
+    lists: Sequence[SignerList] | None = None,
 ) -> ProofRecord:
     """By one of these lists, or of those that count here."""
     said = said_in(answer.statement)
@@ -275,7 +278,7 @@ def signer_now(workspace: Workspace, record: ProofRecord, digest: str) -> Signer
         raise SignatureUnchecked(why=why) from None
 
 
-def _unlike(said: Approved, wanted: Wanted) -> Text | None:
+def _unlike(said: Approved, wanted: RequiredStatement) -> Text | None:
     if said.act is not wanted.act:
         return Text("it was signed to {act}, not to {wanted}", act=str(said.act), wanted=str(wanted.act))
     if said.digest != wanted.digest:
@@ -289,7 +292,7 @@ def _unlike(said: Approved, wanted: Wanted) -> Text | None:
     return None
 
 
-def _unlike_files(statement: str, said: Approved, wanted: Wanted) -> Text | None:
+def _unlike_files(statement: str, said: Approved, wanted: RequiredStatement) -> Text | None:
     """Whatever else it says must be what we would have given out to be signed."""
     act, digest, approver, note, _, _, about = wanted
     now = stated(act, digest, approver, note, at=said.at, after_event=said.after_event, about=about)

@@ -13,13 +13,13 @@ from ringi.kernel import codec
 from ringi.ledger import subject
 from ringi.ledger.connection import as_bytes
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.events import About, text_of
+from ringi.ledger.events import EventFacts, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import short
 
 if TYPE_CHECKING:
     from ringi.approvals.grant import PlanRows
-    from ringi.approvals.run_terms import RunRows
+    from ringi.approvals.run_terms import RunTermRows
 
 
 _ADD_REQUEST: Final = (
@@ -95,7 +95,7 @@ class Approvals:
     def set_signers(self, approval: Approval, actor: Actor) -> None:
         """Whose signatures count from now on; writes its own event."""
         event = NewEvent(EventKind.SIGNERS_SET, actor, evidence=approval)
-        self._ledger.append(About(approval.about, approval.subject), event)
+        self._ledger.append(EventFacts(approval.about, approval.subject), event)
         self.add(approval)
 
     def spend(self, approval_id: str, run_id: str) -> None:
@@ -150,7 +150,7 @@ class GrantRows:
         """Writes its own event: a grant belongs to no plan."""
         text = text_of(grant)
         event = NewEvent(EventKind.GRANTED, Actor.USER, grant.id, grant)
-        hash_ = self._ledger.append(About(subject.grant(grant.id), text), event)
+        hash_ = self._ledger.append(EventFacts(subject.grant(grant.id), text), event)
         self._ledger.execute(_ADD_GRANT, grant.id, text, hash_)
 
     def revoke(self, grant_id: str, reason: str, actor: Actor) -> None:
@@ -161,7 +161,7 @@ class GrantRows:
         ).fetchone()
         if found is None:
             return
-        now, about = self._ledger.clock.now(), About(subject.grant(grant_id), found[0])
+        now, about = self._ledger.clock.now(), EventFacts(subject.grant(grant_id), found[0])
         event = NewEvent(EventKind.GRANT_REVOKED, actor, f"{grant_id} {reason}".rstrip())
         hash_ = self._ledger.append(about, event, now)
         self._ledger.execute(_REVOKE_GRANT, now, hash_, grant_id)
@@ -173,4 +173,4 @@ class ApprovalStore(Ledger):
     approvals: Approvals
     grants: GrantRows
     plans: "PlanRows"
-    runs: "RunRows"
+    runs: "RunTermRows"

@@ -13,7 +13,7 @@ from ringi.plans.document import CHANGING, PlanDocument
 from ringi.runs.document import Run, Severity, StepState, StepStatus
 
 
-class RunRows(Protocol):
+class RunTermRows(Protocol):
     """What approvals ask of runs, which are above them."""
 
     def get(self, run_id: str) -> Run: ...

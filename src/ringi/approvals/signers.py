@@ -18,7 +18,7 @@ from ringi.approvals.document import (
     TypedAnswer,
 )
 from ringi.approvals.kinds import as_written
-from ringi.approvals.proof import ELSE, Wanted, approval_of, compose, require_typing, signed, typed
+from ringi.approvals.proof import ELSE, RequiredStatement, approval_of, compose, require_typing, signed, typed
 from ringi.approvals.request import request_of
 from ringi.approvals.rows import ApprovalStore
 from ringi.approvals.signers_document import RequiredProof, SignerFile, SignersSubject
@@ -177,7 +177,7 @@ class Signers:
             return typed(workspace, proof, digest)
         if isinstance(proof, ReviewAnswer):
             raise ReviewRefused(why=Text("nobody changes on a forge whose signatures count here"))
-        wanted = Wanted(SignedAct.SIGNERS, digest, approver, "", "", workspace.clock.now())
+        wanted = RequiredStatement(SignedAct.SIGNERS, digest, approver, "", "", workspace.clock.now())
         try:
             return signed(workspace, proof, wanted, as_lists(before) if before else ())
         except UnlistedKey:

@@ -40,7 +40,7 @@ _CHECK_SEC: Final = 30.0
 _SIGN_SEC: Final = 300.0  # time to find the key and touch it
 
 
-class Envelope(NamedTuple):
+class SshSignature(NamedTuple):
     """What surrounds the signature itself, as PROTOCOL.sshsig of OpenSSH defines it."""
 
     blob: bytes
@@ -137,7 +137,7 @@ class SshSignatures:
         except OSError as error:
             raise SignatureUnchecked(why=error.strerror or str(error)) from None
 
-    def _asked(self, check: "_Check", envelope: Envelope, lists: Sequence[SignerList]) -> Signer:
+    def _asked(self, check: "_Check", envelope: SshSignature, lists: Sequence[SignerList]) -> Signer:
         listed = ""
         for entry in lists:
             for line in listing(entry.data, envelope):
@@ -220,7 +220,7 @@ def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:
 # The envelope.
 
 
-def opened(signature: str) -> Envelope:
+def opened(signature: str) -> SshSignature:
     """Raises BadSignature if it is anything but one whole signature."""
     if len(signature) > _MAX_SIGNATURE:
         raise BadSignature(why=Text("it is too large"))
@@ -234,7 +234,7 @@ def opened(signature: str) -> Envelope:
         raise BadSignature(why=Text("it is damaged")) from None
 
 
-def _read(blob: bytes) -> Envelope:
+def _read(blob: bytes) -> SshSignature:
     head = len(_MAGIC) + len(_VERSION)
     if blob[:head] != _MAGIC + _VERSION:
         raise BadSignature(why=Text("it is of another kind or of a later version"))
@@ -245,7 +245,7 @@ def _read(blob: bytes) -> Envelope:
     signature, rest = _string(rest)
     if rest or not signature or hashed_by not in _HASHES or not _string(key)[0].isascii():
         raise EOFError
-    return Envelope(blob, key, namespace)
+    return SshSignature(blob, key, namespace)
 
 
 def _string(data: bytes) -> tuple[bytes, bytes]:
@@ -259,7 +259,7 @@ def _string(data: bytes) -> tuple[bytes, bytes]:
 # The lists.
 
 
-def listing(data: bytes, envelope: Envelope) -> list[bytes]:
+def listing(data: bytes, envelope: SshSignature) -> list[bytes]:
     """The lines that may list the key, each checked separately: ssh-keygen stops at the first match."""
     wanted = base64.b64encode(envelope.key)
     certified = "-cert-v01@" in envelope.key_type
@@ -287,7 +287,7 @@ class _Check:
         self._list = folder / "allowed_signers"
         self._signature = folder / "signature"
 
-    def write(self, envelope: Envelope) -> None:
+    def write(self, envelope: SshSignature) -> None:
         self._signature.write_text(envelope.armoured, encoding="ascii")
 
     def principal(self, line: bytes) -> str | None:
@@ -334,7 +334,7 @@ class _Check:
 
 @contextmanager
 def _checking(
-    program: str, message: bytes, envelope: Envelope, namespace: str, at: datetime | None
+    program: str, message: bytes, envelope: SshSignature, namespace: str, at: datetime | None
 ) -> Iterator[_Check]:
     import tempfile  # noqa: PLC0415  # some ms that only a signature needs
 

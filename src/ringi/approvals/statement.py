@@ -159,7 +159,7 @@ class FileAt(NamedTuple):
 NOT_THERE: Final = FileAt(ABSENT, "")
 
 
-class Step(NamedTuple):
+class PathChange(NamedTuple):
     """One change of one path."""
 
     path: str
@@ -260,7 +260,7 @@ def _read(data: bytes, kind: type[T], what: str) -> T:
     return codec.foreign(data, kind, what)
 
 
-def steps_of(statement: InToto) -> Iterator[Step]:
+def steps_of(statement: InToto) -> Iterator[PathChange]:
     """The changes that it approves, of files whose stored form is known."""
     for one in statement.subject:
         change = one.annotations
@@ -269,9 +269,9 @@ def steps_of(statement: InToto) -> Iterator[Step]:
         before = FileAt(change.before.mode, change.before.digest.blob) if change.before else NOT_THERE
         after = NOT_THERE if change.mode == ABSENT else FileAt(change.mode, one.digest.blob)
         if (before.blob or before is NOT_THERE) and (after.blob or after is NOT_THERE):
-            yield Step(one.name, before, after)
+            yield PathChange(one.name, before, after)
 
 
-def anchor(step: Step) -> str:
+def anchor(step: PathChange) -> str:
     """The blob that its note hangs on."""
     return step.after.blob or step.before.blob

@@ -16,7 +16,7 @@ from ringi.models.prompt import ModelProgress
 from ringi.sessions.view import progress
 
 
-class Pace(NamedTuple):
+class ProgressPace(NamedTuple):
     """When something is shown, in seconds."""
 
     first: float = 0.3
@@ -26,12 +26,12 @@ class Pace(NamedTuple):
     """When the only line is written, if it cannot be rewritten in place."""
 
 
-_PACE: Final = Pace()
-_COUNTING: Final = Pace(first=1.0)
+_PACE: Final = ProgressPace()
+_COUNTING: Final = ProgressPace(first=1.0)
 
 
-class Line:
-    def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO, pace: Pace) -> None:
+class StatusLine:
+    def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO, pace: ProgressPace) -> None:
         self._ui = ui
         self._out = out
         self._rewrites = rewrites
@@ -87,10 +87,12 @@ class Line:
             self._out.flush()
 
 
-class Progress(Line):
+class ModelStatusLine(StatusLine):
     """Of a model: the seconds, the tokens, and why it takes longer. Call it with what the model reports."""
 
-    def __init__(self, ui: Ui, *, rewrites: bool, out: TextIO | None = None, pace: Pace = _PACE) -> None:
+    def __init__(
+        self, ui: Ui, *, rewrites: bool, out: TextIO | None = None, pace: ProgressPace = _PACE
+    ) -> None:
         super().__init__(ui, rewrites=rewrites, out=out or (ui.out if rewrites else sys.stderr), pace=pace)
         self._last = ModelProgress(0.0, 0)
 
@@ -101,10 +103,12 @@ class Progress(Line):
         return translated(progress(time.monotonic() - self._began, self._last))
 
 
-class Counter(Line):
+class Counter(StatusLine):
     """Of work that is counted; only for a person at a terminal."""
 
-    def __init__(self, ui: Ui, count: Count, *, out: TextIO | None = None, pace: Pace = _COUNTING) -> None:
+    def __init__(
+        self, ui: Ui, count: Count, *, out: TextIO | None = None, pace: ProgressPace = _COUNTING
+    ) -> None:
         super().__init__(ui, rewrites=True, out=out or sys.stderr, pace=pace)
         self._count = count
 
@@ -118,8 +122,8 @@ class Counter(Line):
         return translated(Text("{work}: {done} of {total}", work=words, done=f"{done:,}", total=f"{total:,}"))
 
 
-def progress_on(app: App) -> Progress:
-    return Progress(app.ui, rewrites=app.ui.out.isatty() and app.environment.get("TERM") != "dumb")
+def progress_on(app: App) -> ModelStatusLine:
+    return ModelStatusLine(app.ui, rewrites=app.ui.out.isatty() and app.environment.get("TERM") != "dumb")
 
 
 def _blank(line: str) -> str:

@@ -9,7 +9,7 @@ from ringi.cli.ask import LONGEST_DIFF, LinePrompter
 from ringi.cli.plan_output import show_comparison
 from ringi.cli.ui import help_lines
 from ringi.errors import RingiError
-from ringi.kernel.lines import Line, Span, Style, line
+from ringi.kernel.lines import Line, Style, TextSpan, line
 from ringi.kernel.text import Text
 from ringi.plans import words
 from ringi.plans.answer_document import PlanComparison
@@ -17,7 +17,7 @@ from ringi.plans.diff_view import ConflictHunk, Row, RowKind
 from ringi.plans.document import PlanPreview, PlanStatus
 from ringi.plans.facts import facts_of
 from ringi.plans.prompter import RunningChecks
-from ringi.plans.review_loop import Choice, ReviewAct
+from ringi.plans.review_loop import ReviewAct, ReviewChoice
 from ringi.plans.review_plan import KEYS
 from ringi.plans.reviewed_plan import ReviewedPlan, preview_of, undecided
 from ringi.plans.view import plan_lines, total_line
@@ -57,11 +57,11 @@ class DialoguePrompter(LinePrompter):
         self._preview: PlanPreview | None = None
         self._offered = False
 
-    def choose(self) -> Choice:
+    def choose(self) -> ReviewChoice:
         if self._plan.status is PlanStatus.APPROVED:
             # The only decision left is whether to carry it out.
             offered, self._offered = self._offered, True
-            return Choice(ReviewAct.QUIT if offered else ReviewAct.APPLY)
+            return ReviewChoice(ReviewAct.QUIT if offered else ReviewAct.APPLY)
         while True:
             self._app.ui.show(_conflict_lines(self._plan))
             offer = _DECIDE if undecided(self._plan) else self._offer or _choices(self._plan)
@@ -69,10 +69,10 @@ class DialoguePrompter(LinePrompter):
             if choice is not None:
                 return choice
 
-    def _choice(self, answer: str) -> Choice | None:
+    def _choice(self, answer: str) -> ReviewChoice | None:
         match answer:
             case "e" if undecided(self._plan):
-                return Choice(ReviewAct.EDIT_CONFLICT)
+                return ReviewChoice(ReviewAct.EDIT_CONFLICT)
             case "?":
                 self._app.ui.show(help_lines(_HELP))
             case "d":
@@ -82,34 +82,38 @@ class DialoguePrompter(LinePrompter):
             case "c":
                 return self._to_comment()
             case _ if answer in KEYS:
-                return Choice(KEYS[answer])
+                return ReviewChoice(KEYS[answer])
             case _:
                 self.say(Text("Please type one of the letters in brackets."))
         return None
 
-    def _to_drop(self) -> Choice | None:
+    def _to_drop(self) -> ReviewChoice | None:
         count = len(self._plan.specs)
         question = Text("Which file? Its number, or file.hunk as 2.3; 1 to {count}:", count=count)
         file, _, hunk = self.answer(question).partition(".")
         spec = self._spec(file)
         if spec is None:
             return None
-        return Choice(ReviewAct.DROP_HUNK, spec, _number(hunk) or 0) if hunk else Choice(ReviewAct.DROP, spec)
+        return (
+            ReviewChoice(ReviewAct.DROP_HUNK, spec, _number(hunk) or 0)
+            if hunk
+            else ReviewChoice(ReviewAct.DROP, spec)
+        )
 
-    def _to_edit(self) -> Choice | None:
+    def _to_edit(self) -> ReviewChoice | None:
         spec, line = self._place(Text("Which line? As 2:14; or only the file, as 2, for your editor:"))
         if spec is None:
             return None
         if line is None:
-            return Choice(ReviewAct.EDIT_FILE, spec)
-        return Choice(ReviewAct.EDIT_LINE, spec, row=Row(RowKind.KEPT, new=line))
+            return ReviewChoice(ReviewAct.EDIT_FILE, spec)
+        return ReviewChoice(ReviewAct.EDIT_LINE, spec, row=Row(RowKind.KEPT, new=line))
 
-    def _to_comment(self) -> Choice | None:
+    def _to_comment(self) -> ReviewChoice | None:
         spec, line = self._place(Text("Which line? As 2:14 (file 2, line 14 as it will be):"))
         if spec is None or line is None:
             return None
         kind = RowKind.REMOVED if self._plan.specs[spec].after is None else RowKind.KEPT
-        return Choice(ReviewAct.COMMENT, spec, row=Row(kind, old=line, new=line))
+        return ReviewChoice(ReviewAct.COMMENT, spec, row=Row(kind, old=line, new=line))
 
     def _place(self, question: Text) -> tuple[int | None, int | None]:
         """A file by number or path, and a line of it."""
@@ -133,7 +137,9 @@ class DialoguePrompter(LinePrompter):
     def fail(self, error: RingiError) -> None:
         self._app.ui.error(error)
 
-    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+    def show(
+        self, said: TextSpan | None = None, *, error: RingiError | None = None, anew: bool = False
+    ) -> None:
         del anew  # a dialogue always reads it again
         if error is not None:
             self.fail(error)
@@ -169,7 +175,7 @@ class DialoguePrompter(LinePrompter):
         done()
         return True
 
-    def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
+    def tell_checks(self, said: TextSpan | None, output: Sequence[str] = ()) -> None:
         if said is not None:
             self._app.ui.line(said.text, style=said.style)
         for said_line in output:
@@ -181,11 +187,11 @@ class ApplyPrompter(DialoguePrompter):
 
     _offer = _APPLY
 
-    def _choice(self, answer: str) -> Choice | None:
+    def _choice(self, answer: str) -> ReviewChoice | None:
         if undecided(self._plan) and answer in _DECISIONS:
             return super()._choice(answer)
         if answer in _TO_APPLY:
-            return Choice(KEYS[answer])
+            return ReviewChoice(KEYS[answer])
         self.say(Text("Please type one of the letters in brackets."))
         return None
 

@@ -13,7 +13,7 @@ from ringi.errors import NoChannel, NotFound
 from ringi.kernel.text import Text
 from ringi.plans.document import PlanRef, PlanStatus
 from ringi.plans.from_revision import TakenRevision, take_revision
-from ringi.tree.revision import Form, Revision
+from ringi.tree.revision import Revision, RevisionForm
 
 _SHORT: Final = 8
 _LIKE_A_PLAN: Final = re.compile(r"p?[0-9]+")
@@ -88,12 +88,12 @@ def _tell_nothing(app: App, revision: Revision, before: PlanRef | None) -> None:
 def _made_of(revision: Revision, plan: str) -> Text:
     start = (revision.start or "")[:_SHORT]
     facts = {"plan": plan, "name": revision.label, "start": start, "count": revision.ahead}
-    if revision.form is Form.WORKTREE and not revision.ahead:
+    if revision.form is RevisionForm.WORKTREE and not revision.ahead:
         return Text("{plan}: what is not committed in {name}", **facts)
     if not revision.start:
         return Text("{plan}: all of {name}", **facts)
     one = revision.ahead == 1
-    if revision.form is Form.WORKTREE:
+    if revision.form is RevisionForm.WORKTREE:
         if one:
             return Text("{plan}: 1 commit of {name} since {start}, and what is not committed there", **facts)
         return Text(

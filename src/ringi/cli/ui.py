@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 import click
 
 from ringi.errors import RingiError
-from ringi.kernel.lines import Line, Span, Style, prose
+from ringi.kernel.lines import Line, Style, TextSpan, prose
 from ringi.kernel.text import Text, escaped, is_mark, shown, translated, visible
 
 _LONGEST_LINE: Final = 1000
@@ -87,7 +87,7 @@ class Ui:
         """Wrapped; unlike in `line`, a `str` may be untrusted."""
         self.show([prose(text, style, indent=indent, mark=mark)])
 
-    def _spans(self, line: Line) -> Iterable[Span]:
+    def _spans(self, line: Line) -> Iterable[TextSpan]:
         """Leaves out Markdown signs if styles are shown."""
         return (span for span in line.spans if span.style is not Style.SIGN or not self._colour)
 

@@ -29,7 +29,7 @@ _FIELDS: Final = 3
 _STANDARD_OUTPUT: Final = "-"
 
 
-class Wanted(NamedTuple):
+class RangeOptions(NamedTuple):
     mode: Mode
     sarif: str | None
     """A file, or - for standard output."""
@@ -57,7 +57,7 @@ def named_run(app: App, name: str) -> Run | None:
         return None
 
 
-def verify_run(app: App, run: Run, wanted: Wanted) -> None:
+def verify_run(app: App, run: Run, wanted: RangeOptions) -> None:
     with verifying(app.root, app.environment, reviews=wanted.reviews) as found:
         base, branch = found.history.commit(run.base_commit), f"{_BRANCHES}{run.work_branch}"
         asked = Asked("run", run.run_id, base, found.history.commit(branch), wanted.mode)
@@ -65,7 +65,7 @@ def verify_run(app: App, run: Run, wanted: Wanted) -> None:
     _tell(app, [findings], wanted)
 
 
-def verify_named(app: App, name: str, wanted: Wanted) -> None:
+def verify_named(app: App, name: str, wanted: RangeOptions) -> None:
     """A range or a commit, in any clone."""
     with verifying(app.start, app.environment, reviews=wanted.reviews) as found:
         asked = range_of(found.history, name, wanted.mode)
@@ -73,7 +73,7 @@ def verify_named(app: App, name: str, wanted: Wanted) -> None:
     _tell(app, [findings], wanted)
 
 
-def verify_pushed(app: App, wanted: Wanted) -> None:
+def verify_pushed(app: App, wanted: RangeOptions) -> None:
     """What git tells a pre-receive hook on standard input; notes of the same push count."""
     updates = list(_updates())
     notes = next((new for _, new, ref in updates if ref == NOTES and new), NOTES)
@@ -108,7 +108,7 @@ def _pushed(found: Verifying, old: str, new: str, ref: str, mode: Mode) -> Asked
     return Asked("branch", ref.removeprefix(_BRANCHES), old, new, mode, trusted=trusted)
 
 
-def _tell(app: App, findings: list[Findings], wanted: Wanted) -> None:
+def _tell(app: App, findings: list[Findings], wanted: RangeOptions) -> None:
     if wanted.sarif is not None:
         _write_sarif(findings, wanted.sarif)
     documents = [one.document for one in findings]

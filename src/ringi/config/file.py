@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from ringi.errors import BadConfiguration
-from ringi.kernel.fs import Kind, OsFileSystem, opened, read_bounded
+from ringi.kernel.fs import EntryKind, OsFileSystem, opened, read_bounded
 from ringi.kernel.text import Text
 
 MAX_FILE_BYTES: Final = 1024 * 1024
@@ -16,17 +16,17 @@ _MAX_VALUES: Final = 10_000
 MAX_SHOWN: Final = 80
 
 
-class Node(NamedTuple):
+class YamlNode(NamedTuple):
     """A value as written."""
 
     where: str
-    value: "str | list[Node] | dict[str, Node] | None"
+    value: "str | list[YamlNode] | dict[str, YamlNode] | None"
     plain: bool = False
     """Unquoted, so it may be a number."""
     text: bool = False
 
 
-def shown(node: Node) -> object:
+def shown(node: YamlNode) -> object:
     match node.value:
         case None:
             return Text("nothing")
@@ -39,7 +39,7 @@ def shown(node: Node) -> object:
             return cut if node.plain else f'"{cut}"'
 
 
-def as_list(node: Node) -> Node:
+def as_list(node: YamlNode) -> YamlNode:
     """A section of texts as a list with an item `key: text` for each."""
     if not isinstance(node.value, dict):
         return node
@@ -52,7 +52,7 @@ def as_list(node: Node) -> Node:
     return node._replace(value=items)
 
 
-def wrong(node: Node, problem: Text) -> NoReturn:
+def wrong(node: YamlNode, problem: Text) -> NoReturn:
     raise BadConfiguration(where=node.where, problem=problem)
 
 
@@ -96,7 +96,7 @@ def project_bytes(path: Path) -> bytes | None:
         entry = fs.entry(root, path.parent.name)
         if entry is None:
             return None
-        if entry.kind is not Kind.FOLDER:
+        if entry.kind is not EntryKind.FOLDER:
             raise BadConfiguration(where=str(path.parent), problem=Text("it is not a folder"))
         with opened(fs, fs.open_folder(root, path.parent.name)) as folder:
             return _bytes(fs, folder, path.name, path)
@@ -106,10 +106,10 @@ def _bytes(fs: OsFileSystem, folder: int, name: str, path: Path) -> bytes | None
     entry = fs.entry(folder, name)
     if entry is None:
         return None
-    if entry.kind is Kind.LINK:
+    if entry.kind is EntryKind.LINK:
         problem = Text("it is a symbolic link; a project's file must be a file of the project")
         raise BadConfiguration(where=str(path), problem=problem)
-    if entry.kind is not Kind.FILE:
+    if entry.kind is not EntryKind.FILE:
         raise BadConfiguration(where=str(path), problem=Text("it is not a regular file"))
     if entry.size > MAX_FILE_BYTES:
         problem = Text("it has {size} bytes, {limit} are allowed", size=entry.size, limit=MAX_FILE_BYTES)
@@ -121,7 +121,7 @@ def _bytes(fs: OsFileSystem, folder: int, name: str, path: Path) -> bytes | None
 _NOT_YAML: Final = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]|\ufffe|\uffff"
 
 
-def tree(data: bytes, path: Path) -> dict[str, Node]:
+def tree(data: bytes, path: Path) -> dict[str, YamlNode]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -131,7 +131,7 @@ def tree(data: bytes, path: Path) -> dict[str, Node]:
         line = text.count("\n", 0, bad.start()) + 1
         problem = Text("a character that YAML does not allow: {code}", code=f"U+{ord(bad.group()):04X}")
         raise BadConfiguration(where=f"{path}:{line}", problem=problem)
-    root = _Reader(text, path).document()
+    root = _YamlReader(text, path).document()
     if root.value is None:
         return {}
     if not isinstance(root.value, dict):
@@ -139,7 +139,7 @@ def tree(data: bytes, path: Path) -> dict[str, Node]:
     return root.value
 
 
-class _Reader:
+class _YamlReader:
     """Reads YAML events: constructs nothing unchecked, and every value knows its line."""
 
     def __init__(self, text: str, path: Path) -> None:
@@ -154,9 +154,9 @@ class _Reader:
         loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
 
-    def document(self) -> Node:
+    def document(self) -> YamlNode:
         yaml = self._yaml
-        root = Node(str(self._path), None)
+        root = YamlNode(str(self._path), None)
         documents = 0
         try:
             for event in self._events:
@@ -172,7 +172,7 @@ class _Reader:
             ) from None
         return root
 
-    def _node(self, event: Any, depth: int) -> Node:
+    def _node(self, event: Any, depth: int) -> YamlNode:
         yaml = self._yaml
         at = self._at(event)
         self._admit(event, at, depth)
@@ -183,7 +183,7 @@ class _Reader:
             while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
                 items.append(self._node(event, depth + 1))
             return at._replace(value=items)
-        pairs: dict[str, Node] = {}
+        pairs: dict[str, YamlNode] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = self._node(event, depth + 1)
             if not isinstance(key.value, str):
@@ -194,7 +194,7 @@ class _Reader:
             pairs[key.value] = self._node(next(self._events), depth + 1)._replace(where=key.where)
         return at._replace(value=pairs)
 
-    def _admit(self, event: Any, at: Node, depth: int) -> None:
+    def _admit(self, event: Any, at: YamlNode, depth: int) -> None:
         self._count += 1
         if depth > _MAX_DEPTH:
             wrong(at, Text("it is nested too deeply"))
@@ -205,7 +205,7 @@ class _Reader:
         if event.tag is not None:
             wrong(at, Text("tags (!) are not allowed; a text that begins so needs quotes"))
 
-    def _scalar(self, event: Any, at: Node) -> Node:
+    def _scalar(self, event: Any, at: YamlNode) -> YamlNode:
         plain = not event.style  # one loader says None, the other ""
         kind = self._resolve(self._yaml.ScalarNode, event.value, (plain, not plain)).rpartition(":")[2]
         if kind == "null":
@@ -214,8 +214,8 @@ class _Reader:
             value=event.value, plain=plain, text=kind not in {"int", "float", "bool", "timestamp"}
         )
 
-    def _at(self, event: Any) -> Node:
-        return Node(self._where(event.start_mark), None)
+    def _at(self, event: Any) -> YamlNode:
+        return YamlNode(self._where(event.start_mark), None)
 
     def _where(self, mark: Any) -> str:
         return str(self._path) if mark is None else f"{self._path}:{mark.line + 1}"

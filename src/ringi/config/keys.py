@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, ge
 import msgspec
 from msgspec.structs import replace
 
-from ringi.config.pins import Verdict
+from ringi.config.pins import TrustVerdict
 from ringi.config.rules import (
     ADDRESS,
     CENTURY_DAYS,
@@ -51,7 +51,7 @@ HELP_LABEL: Final = "coding agent help needed"
 """Says on an issue that a person is needed."""
 
 
-class Approval(Section, frozen=True):
+class ApprovalConfig(Section, frozen=True):
     expires_sec: Annotated[int, Rule(Guard.SMALLER, least=1, most=CENTURY_DAYS * 86_400)] = 86_400
     together: Annotated[Literal["medium", "low", "none"], Rule(Guard.LARGER)] = "none"
     """Up to which risk several plans can be approved with one answer."""
@@ -59,7 +59,7 @@ class Approval(Section, frozen=True):
     """Whether a typed answer suffices. What the ledger says counts too."""
 
 
-class Risk(Section, frozen=True):
+class RiskConfig(Section, frozen=True):
     large_overwrite_lines: Annotated[int, Rule(Guard.SMALLER)] = 300
     large_overwrite_bytes: Annotated[int, Rule(Guard.SMALLER)] = 65_536
     critical: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=GLOB)] = ()
@@ -67,7 +67,7 @@ class Risk(Section, frozen=True):
     mutable: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=GLOB)] = ()
 
 
-class Limits(Section, frozen=True):
+class LimitsConfig(Section, frozen=True):
     max_file_bytes: Annotated[int, Rule(Guard.SMALLER)] = 10_485_760
     max_specs: Annotated[int, Rule(Guard.SMALLER, least=1)] = 10_000
     forbidden_extensions: Annotated[tuple[str, ...], Rule(Guard.ADDED, form=EXTENSION)] = UNJUDGED
@@ -85,7 +85,7 @@ class Checks(Section, frozen=True):
     timeout_sec: Annotated[float, Rule(least=0.1, most=LONGEST_WAIT_SEC)] = 600.0
 
 
-class Run(Section, frozen=True):
+class RunConfig(Section, frozen=True):
     """Specs of the kind run."""
 
     sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
@@ -119,7 +119,7 @@ class Keep(Section, frozen=True):
         return self.replaced_days * 86_400
 
 
-class Beside(Section, frozen=True):
+class BesideConfig(Section, frozen=True):
     carry: Annotated[tuple[str, ...], Rule(form=FOLDER)] = ()
     checks: Annotated[tuple[str, ...], Rule(Guard.TRUSTED, form=COMMAND)] = ()
     sandbox: Annotated[Literal["off", "auto", "required"], Rule(Guard.LARGER)] = "auto"
@@ -133,7 +133,7 @@ class Notify(Section, frozen=True):
     how: Annotated[Literal["off", "bell", "desktop"], Rule()] = "bell"
 
 
-class Strategy(StrEnum):
+class PlanningStrategy(StrEnum):
     """How a task is planned."""
 
     CHAIN_OF_THOUGHT = "chain_of_thought"
@@ -141,7 +141,7 @@ class Strategy(StrEnum):
     SIMPLE = "simple"
 
 
-class Level(StrEnum):
+class DecompositionLevel(StrEnum):
     """How finely a task is decomposed."""
 
     DETAILED = "detailed"
@@ -196,7 +196,7 @@ def to_limit(configured: N, most: N) -> N | None:
     return configured if configured < most else None
 
 
-class Role(Section, frozen=True):
+class RoleConfig(Section, frozen=True):
     """Who does the work of a role in a run."""
 
     how: Annotated[Literal["auto", "command", "model", "person", "off"], Rule(Guard.TRUSTED)] = "auto"
@@ -225,11 +225,11 @@ class Role(Section, frozen=True):
         return to_limit(self.max_dollars, MOST_DOLLARS)
 
 
-class Roles(Section, frozen=True):
-    implementer: Role = Role()
-    reviewer: Role = Role()
-    qa: Role = Role()
-    planner: Role = Role()
+class RolesConfig(Section, frozen=True):
+    implementer: RoleConfig = RoleConfig()
+    reviewer: RoleConfig = RoleConfig()
+    qa: RoleConfig = RoleConfig()
+    planner: RoleConfig = RoleConfig()
 
 
 class RunsBudget(Section, frozen=True):
@@ -240,7 +240,7 @@ class RunsBudget(Section, frozen=True):
     reflection_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = MOST_TOKENS
 
 
-class Runs(Section, frozen=True):
+class RunsConfig(Section, frozen=True):
     """What models may take in a whole run, and where none commits."""
 
     max_tokens: Annotated[int, Rule(Guard.SMALLER, least=1)] = 5_000_000
@@ -264,7 +264,7 @@ class ComplexityThreshold(Section, frozen=True):
     complex: Annotated[int, Rule()] = 9_999
 
 
-class Reflection(Section, frozen=True):
+class ReflectionConfig(Section, frozen=True):
     enabled: Annotated[bool, Rule(variable="REFLECTION_ENABLED")] = True
     trigger_on_error: Annotated[bool, Rule()] = True
     trigger_interval: Annotated[int, Rule(variable="REFLECTION_INTERVAL")] = 3
@@ -272,7 +272,7 @@ class Reflection(Section, frozen=True):
     depth: Annotated[Depth, Rule()] = Depth.MODERATE
 
 
-class Revision(Section, frozen=True):
+class RevisionConfig(Section, frozen=True):
     max_revisions: Annotated[int, Rule(variable="MAX_PLAN_REVISIONS")] = 3
     require_human_approval: Annotated[bool, Rule(Guard.LARGER)] = False
     approval_timeout: Annotated[int, Rule(Guard.SMALLER, least=1, most=CENTURY_DAYS * 86_400)] = 3_600
@@ -281,7 +281,7 @@ class Revision(Section, frozen=True):
     auto_summarize: Annotated[bool, Rule()] = True
 
 
-class Cache(Section, frozen=True):
+class CacheConfig(Section, frozen=True):
     enabled: Annotated[bool, Rule()] = True
     ttl: Annotated[int, Rule(most=CENTURY_DAYS * 86_400)] = 86_400
 
@@ -326,16 +326,18 @@ class Permissions(Section, frozen=True):
 
 class Planning(Section, frozen=True):
     enabled: Annotated[bool, Rule(variable="PLANNING_ENABLED")] = True
-    strategy: Annotated[Strategy, Rule(variable="PLANNING_STRATEGY")] = Strategy.CHAIN_OF_THOUGHT
+    strategy: Annotated[PlanningStrategy, Rule(variable="PLANNING_STRATEGY")] = (
+        PlanningStrategy.CHAIN_OF_THOUGHT
+    )
     max_subtasks: Annotated[int, Rule(least=1, most=99, variable="PLANNING_MAX_SUBTASKS")] = 10
     """If nobody sets it, a complex task may have 15."""
-    decomposition_level: Annotated[Level, Rule()] = Level.MODERATE
+    decomposition_level: Annotated[DecompositionLevel, Rule()] = DecompositionLevel.MODERATE
     auto_adjust_level: Annotated[bool, Rule()] = True
     """Choose the level by the size of the task."""
     complexity_threshold: ComplexityThreshold = ComplexityThreshold()
-    reflection: Reflection = Reflection()
-    revision: Revision = Revision()
-    cache: Cache = Cache()
+    reflection: ReflectionConfig = ReflectionConfig()
+    revision: RevisionConfig = RevisionConfig()
+    cache: CacheConfig = CacheConfig()
     execution: Execution = Execution()
     security: Security = Security()
     logging: Logging = Logging()
@@ -344,7 +346,7 @@ class Planning(Section, frozen=True):
     """Seconds without an answer until skipping the question is offered; 0 means never."""
 
 
-class Context(Section, frozen=True):
+class ContextConfig(Section, frozen=True):
     """What models are shown of the project."""
 
     tokens: Annotated[int, Rule(Guard.SMALLER, least=100, most=1_000_000)] = 3_000
@@ -403,7 +405,7 @@ class Target(Section, frozen=True):
     target: Annotated[str, Rule(form=TARGET)]
 
 
-class Metrics(Section, frozen=True):
+class MetricsConfig(Section, frozen=True):
     planning_accuracy: Target = Target("80%")
     revision_rate: Target = Target("<30%")
     avg_revisions: Target = Target("<1.5")
@@ -463,7 +465,7 @@ class Tracing(Section, frozen=True):
     )
 
 
-class Origin(StrEnum):
+class KeyOrigin(StrEnum):
     DEFAULT = "default"
     USER = "user"
     PROJECT = "project"
@@ -471,10 +473,10 @@ class Origin(StrEnum):
     IGNORED = "project (not trusted, ignored)"
 
 
-class Source(NamedTuple):
+class ValueSource(NamedTuple):
     """Where a value comes from."""
 
-    origin: Origin
+    origin: KeyOrigin
     where: str = ""
     """File and line, or the variable."""
     added: str = ""
@@ -487,25 +489,25 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     language: Annotated[Literal["auto", "en", "ja"], Rule()] = "auto"
     model: Annotated[str, Rule(Guard.TRUSTED, form=MODEL)] = "playbook"
     """The language model; the playbook needs none."""
-    approval: Approval = Approval()
-    risk: Risk = Risk()
-    limits: Limits = Limits()
+    approval: ApprovalConfig = ApprovalConfig()
+    risk: RiskConfig = RiskConfig()
+    limits: LimitsConfig = LimitsConfig()
     lock: Lock = Lock()
     checks: Checks = Checks()
-    run: Run = Run()
+    run: RunConfig = RunConfig()
     diagnostics: Diagnostics = Diagnostics()
     keep: Keep = Keep()
-    beside: Beside = Beside()
+    beside: BesideConfig = BesideConfig()
     notify: Notify = Notify()
     llm: Llm = Llm()
-    roles: Roles = Roles()
-    runs: Runs = Runs()
+    roles: RolesConfig = RolesConfig()
+    runs: RunsConfig = RunsConfig()
     planning: Planning = Planning()
-    context: Context = Context()
+    context: ContextConfig = ContextConfig()
     provenance: Provenance = Provenance()
     forge: Forge = Forge()
     logs: Logs = Logs()
-    metrics: Metrics = Metrics()
+    metrics: MetricsConfig = MetricsConfig()
     performance_metrics: PerformanceMetrics = PerformanceMetrics()
     resource_metrics: ResourceMetrics = ResourceMetrics()
     quality_metrics: QualityMetrics = QualityMetrics()
@@ -516,38 +518,38 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     """Variables that a server gets in addition to the usual harmless ones."""
 
     # The rest are no keys: they say where the values come from.
-    sources: Mapping[str, Source] = {}
+    sources: Mapping[str, ValueSource] = {}
     """By the name of the key."""
     notes: tuple[Text, ...] = ()
     files: tuple[Path, ...] = ()
-    trust: Verdict | None = None
+    trust: TrustVerdict | None = None
     """The verdict on the project's commands; None if its file names none."""
-    by_task: Mapping[str, tuple[Value, Source]] = {}
+    by_task: Mapping[str, tuple[Value, ValueSource]] = {}
     """By the whole name: planning.task_specific.github_issue.max_subtasks."""
 
-    def source(self, name: str) -> Source:
+    def source(self, name: str) -> ValueSource:
         return self.sources.get(name, _DEFAULT)
 
     def is_set(self, name: str) -> bool:
         """Whether somebody set it, even to its default."""
-        return self.source(name).origin is not Origin.DEFAULT
+        return self.source(name).origin is not KeyOrigin.DEFAULT
 
     def is_untrusted(self, name: str) -> bool:
         """Whether the project's file sets it in vain, because nobody has trusted it."""
-        return self.source(name).origin is Origin.IGNORED
+        return self.source(name).origin is KeyOrigin.IGNORED
 
     def ignored(self, name: str) -> tuple[str, ...]:
         """What the project's file has in a list that counts only once somebody trusts it."""
-        if self.trust is None or self.trust.trusted or self.source(name).origin is Origin.ENVIRONMENT:
+        if self.trust is None or self.trust.trusted or self.source(name).origin is KeyOrigin.ENVIRONMENT:
             return ()
         return self.trust.lines(name)
 
-    def role(self, name: str, *, by_model: bool = False) -> Role:
+    def role(self, name: str, *, by_model: bool = False) -> RoleConfig:
         """With what it leaves open settled: who does the work, and which model that would be.
 
         `by_model` is for a task: models plan and implement, and do what else somebody does at all.
         """
-        role: Role = getattr(self.roles, name)
+        role: RoleConfig = getattr(self.roles, name)
         role = replace(role, how=role.worker or "off", model=role.model or self.model)
         if by_model and (role.worker or name in {"planner", "implementer"}):
             return replace(role, how=RoleHow.MODEL, command="")
@@ -564,7 +566,7 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
         return replace(build(self, values), sources={**self.sources, **sources})
 
 
-_DEFAULT: Final = Source(Origin.DEFAULT)
+_DEFAULT: Final = ValueSource(KeyOrigin.DEFAULT)
 DEFAULTS: Final = Config()
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ringi.config.file import (
     MAX_SHOWN,
-    Node,
+    YamlNode,
     as_list,
     guarded,
     nearest_of,
@@ -36,13 +36,13 @@ from ringi.config.keys import (
     VARIABLES,
     Config,
     Key,
-    Origin,
-    Source,
+    KeyOrigin,
+    ValueSource,
     build,
     key_of,
 )
-from ringi.config.pins import NO_COMMANDS, SIGNERS, Part, Trust, TrustState, Verdict, commands_part
-from ringi.config.rules import EXPRESSION, PLACE, Form, Guard, Value
+from ringi.config.pins import NO_COMMANDS, SIGNERS, PinnedPart, Trust, TrustState, TrustVerdict, commands_part
+from ringi.config.rules import EXPRESSION, PLACE, Guard, TextForm, Value
 from ringi.errors import BadConfiguration
 from ringi.kernel import codec
 from ringi.kernel.places import project_file, signers_file, user_file
@@ -52,8 +52,8 @@ from ringi.kernel.text import Text
 def load(workspace: Path | None, environment: Mapping[str, str]) -> Config:
     notes: list[Text] = []
     files: list[Path] = []
-    user: dict[str, Node] = {}
-    project: dict[str, Node] = {}
+    user: dict[str, YamlNode] = {}
+    project: dict[str, YamlNode] = {}
     if (path := user_file(environment)) is not None:
         if (found := _settings(path, user_bytes, workspace, environment)) is not None:
             files.append(path)
@@ -70,7 +70,7 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Config:
         trust = Trust(workspace, environment).state(_executable(project, workspace))
         notes += [trust.note] if trust.note else []
     variables = _variables(environment, notes)
-    sources: dict[str, Source] = {}
+    sources: dict[str, ValueSource] = {}
     values: dict[tuple[str, ...], Value] = {}
     for name, key in KEYS.items():
         nodes = user.get(name), project.get(name), variables.get(name)
@@ -87,8 +87,11 @@ def load(workspace: Path | None, environment: Mapping[str, str]) -> Config:
 
 
 def _by_task(
-    config: Config, sources: Mapping[str, Source], user: Mapping[str, Node], project: Mapping[str, Node]
-) -> Iterator[tuple[str, tuple[Value, Source]]]:
+    config: Config,
+    sources: Mapping[str, ValueSource],
+    user: Mapping[str, YamlNode],
+    project: Mapping[str, YamlNode],
+) -> Iterator[tuple[str, tuple[Value, ValueSource]]]:
     """What differs for a kind of task. A project may only tighten here too; variables count for all tasks."""
     names = [name for name in (*user, *project) if name.startswith(f"{TASK_SPECIFIC}.")]
     for name in dict.fromkeys(names):
@@ -96,15 +99,15 @@ def _by_task(
         value, source = key.of(config), sources[key.name]
         if mine := user.get(name):
             wanted = _value(key, mine)
-            if source.origin is not Origin.PROJECT or not _is_looser(key, value, wanted):
-                value, source = _joined(key, value, wanted), Source(Origin.USER, mine.where)
+            if source.origin is not KeyOrigin.PROJECT or not _is_looser(key, value, wanted):
+                value, source = _joined(key, value, wanted), ValueSource(KeyOrigin.USER, mine.where)
         if theirs := project.get(name):
             if key.rule.guard.needs_trust:
                 wrong(theirs, Text("a project sets {key} for all tasks, not for one kind", key=key.name))
             wanted = _value(key, theirs)
             _refuse_looser(key, value, wanted, theirs.where)
-            value, source = _joined(key, value, wanted), Source(Origin.PROJECT, theirs.where)
-        if sources[key.name].origin is not Origin.ENVIRONMENT:
+            value, source = _joined(key, value, wanted), ValueSource(KeyOrigin.PROJECT, theirs.where)
+        if sources[key.name].origin is not KeyOrigin.ENVIRONMENT:
             yield name, (value, source)
 
 
@@ -114,7 +117,7 @@ def _joined(key: Key, value: Value, more: Value) -> Value:
     return more
 
 
-def executable(workspace: Path) -> tuple[Part, ...]:
+def executable(workspace: Path) -> tuple[PinnedPart, ...]:
     """What the project's own files would run or rely on."""
     return _executable(_settings(project_file(workspace), project_bytes) or {}, workspace)
 
@@ -134,7 +137,7 @@ def check_expressions(workspace: Path) -> None:
                 _refuse(key, node.value[at], EXPRESSION)
 
 
-def _executable(project: Mapping[str, Node], workspace: Path) -> tuple[Part, ...]:
+def _executable(project: Mapping[str, YamlNode], workspace: Path) -> tuple[PinnedPart, ...]:
     signers = _signers(workspace)
     commands = (
         commands_part(name, value if isinstance(value, tuple) else (str(value),))
@@ -145,12 +148,12 @@ def _executable(project: Mapping[str, Node], workspace: Path) -> tuple[Part, ...
     return (*commands, signers) if signers else tuple(commands)
 
 
-def _signers(workspace: Path) -> Part | None:
+def _signers(workspace: Path) -> PinnedPart | None:
     data = guarded(signers_file(workspace), project_bytes)
     if data is None:
         return None
     lines = data.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n")
-    return Part(SIGNERS, tuple(lines), codec.digest(data))
+    return PinnedPart(SIGNERS, tuple(lines), codec.digest(data))
 
 
 # One key from its four sources.
@@ -158,32 +161,32 @@ def _signers(workspace: Path) -> Part | None:
 
 def _settle(
     key: Key,
-    user: Node | None,
-    project: Node | None,
-    variable: Node | None,
-    trust: Verdict | None,
+    user: YamlNode | None,
+    project: YamlNode | None,
+    variable: YamlNode | None,
+    trust: TrustVerdict | None,
     notes: list[Text],
-) -> tuple[Value, Source]:
-    value, source = key.default, Source(Origin.DEFAULT)
+) -> tuple[Value, ValueSource]:
+    value, source = key.default, ValueSource(KeyOrigin.DEFAULT)
     guard = key.rule.guard
     if user is not None:
-        value, source = _value(key, user), Source(Origin.USER, user.where)
+        value, source = _value(key, user), ValueSource(KeyOrigin.USER, user.where)
     counts = not guard.needs_trust or (trust is not None and trust.trusted)
     theirs = value if project is None else _value(key, project, counts=counts)
     if project is not None and not counts:
         notes.append(_ignored(project.where, key, trust))
         if user is None:
-            source = Source(Origin.IGNORED, project.where)
+            source = ValueSource(KeyOrigin.IGNORED, project.where)
     elif project is not None and not guard.adds:
         _refuse_looser(key, value, theirs, project.where)
-        value, source = theirs, Source(Origin.PROJECT, project.where)
+        value, source = theirs, ValueSource(KeyOrigin.PROJECT, project.where)
     if variable is not None:
         wanted = _value(key, variable)
         if key.rule.strictest and _is_looser(key, value, wanted):
             notes.append(Text("{where} is ignored: {key} is {value}, and the strictest counts",
                               where=variable.where, key=key.name, value=value))  # fmt: skip
         else:
-            value, source = wanted, Source(Origin.ENVIRONMENT, variable.where)
+            value, source = wanted, ValueSource(KeyOrigin.ENVIRONMENT, variable.where)
     if (
         project is not None
         and counts
@@ -193,12 +196,14 @@ def _settle(
     ):
         # After the environment, so that what the project forbids stays forbidden.
         value = tuple(dict.fromkeys(value + theirs))
-        alone = source.origin is Origin.DEFAULT
-        source = Source(Origin.PROJECT, project.where) if alone else source._replace(added=project.where)
+        alone = source.origin is KeyOrigin.DEFAULT
+        source = (
+            ValueSource(KeyOrigin.PROJECT, project.where) if alone else source._replace(added=project.where)
+        )
     return value, source
 
 
-def _ignored(where: str, key: Key, trust: Verdict | None) -> Text:
+def _ignored(where: str, key: Key, trust: TrustVerdict | None) -> Text:
     name = key.name
     if trust is not None and trust.state is TrustState.CHANGED:
         return Text("{where}: {key} is ignored; what was trusted here changed since", where=where, key=name)
@@ -253,7 +258,7 @@ _MOST_ITEMS: Final = 500
 """Globs and patterns are tried one by one, on every file or every log."""
 
 
-def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
+def _value(key: Key, node: YamlNode, *, counts: bool = True) -> Value:
     """`counts` is False for a value from an untrusted project."""
     name, found = key.name, shown(node)
     if isinstance(key.default, tuple):
@@ -281,7 +286,7 @@ def _value(key: Key, node: Node, *, counts: bool = True) -> Value:
 _TRUTHS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-def _truth(key: Key, node: Node) -> bool:
+def _truth(key: Key, node: YamlNode) -> bool:
     if isinstance(node.value, str) and node.plain:
         # Only in a variable: in YAML it is a number.
         numbers = {"1": True, "0": False} if node.text else {}
@@ -297,7 +302,7 @@ _WHOLE: Final = r"-?(0|[1-9][0-9_]{0,30})"
 _DECIMAL: Final = r"-?(0|[1-9][0-9_]{0,30})?(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,3})?"
 
 
-def _number(key: Key, node: Node) -> int | float:
+def _number(key: Key, node: YamlNode) -> int | float:
     whole = isinstance(key.default, int)
     name, found = key.name, shown(node)
     number: int | float = math.nan
@@ -319,7 +324,7 @@ def _number(key: Key, node: Node) -> int | float:
     return number
 
 
-def _item(key: Key, node: Node, counts: bool) -> str:
+def _item(key: Key, node: YamlNode, counts: bool) -> str:
     node = _of_pair(key.rule.pairs, node)
     name, found = key.name, shown(node)
     if not (isinstance(node.value, str) and node.text):
@@ -335,25 +340,25 @@ def _item(key: Key, node: Node, counts: bool) -> str:
     return item
 
 
-def _of_pair(wanted: str, node: Node) -> Node:
+def _of_pair(wanted: str, node: YamlNode) -> YamlNode:
     """`- name: x` stands for x, and where any key is taken, `- x: what it is` does."""
     if wanted and isinstance(node.value, dict) and len(node.value) == 1:
         key, below = next(iter(node.value.items()))
         if wanted == key:
-            return Node(*below)
+            return YamlNode(*below)
         if wanted == "*":
             return node._replace(value=key, plain=False, text=True)
     return node
 
 
-def _refuse(key: Key, node: Node, form: Form) -> NoReturn:
+def _refuse(key: Key, node: YamlNode, form: TextForm) -> NoReturn:
     wrong(node, Text("{key} cannot hold {found}: {why}", key=key.name, found=shown(node), why=form.words))
 
 
 # The environment.
 
 
-def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, Node]:
+def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, YamlNode]:
     known = {key.variable: key for key in KEYS.values()}
     found = {}
     for variable in sorted(name for name in environment if name.startswith("RINGI_")):
@@ -370,14 +375,14 @@ def _variables(environment: Mapping[str, str], notes: list[Text]) -> dict[str, N
                     )
                 )
         elif text and isinstance(key.default, tuple):
-            items = [Node(variable, item.strip(), plain=True, text=True) for item in text.split(",")]
-            found[key.name] = Node(variable, items)
+            items = [YamlNode(variable, item.strip(), plain=True, text=True) for item in text.split(",")]
+            found[key.name] = YamlNode(variable, items)
         elif text:  # an empty one counts as not set
-            found[key.name] = Node(variable, text, plain=True, text=True)
+            found[key.name] = YamlNode(variable, text, plain=True, text=True)
     for key in KEYS.values():
         name = key.rule.variable
         if name and environment.get(name) and key.name not in found:
-            found[key.name] = Node(name, environment[name], plain=True, text=True)
+            found[key.name] = YamlNode(name, environment[name], plain=True, text=True)
     return found
 
 
@@ -386,7 +391,7 @@ def _settings(
     read: Callable[[Path], bytes | None],
     workspace: Path | None = None,
     environment: Mapping[str, str] | None = None,
-) -> dict[str, Node] | None:
+) -> dict[str, YamlNode] | None:
     """The file's values by dotted name; None if there is no file.
 
     With an environment it is the user's file: then the values for this repository come last.
@@ -409,7 +414,7 @@ def _settings(
     return found
 
 
-def _is_meant(name: str, node: Node, workspace: Path | None, environment: Mapping[str, str]) -> bool:
+def _is_meant(name: str, node: YamlNode, workspace: Path | None, environment: Mapping[str, str]) -> bool:
     """Whether the name, a folder or a glob of folders, is this workspace's."""
     normal = PLACE.normal(name)
     if normal is None:
@@ -419,7 +424,7 @@ def _is_meant(name: str, node: Node, workspace: Path | None, environment: Mappin
     return workspace is not None and fnmatchcase(str(workspace), place)
 
 
-def _section(node: Node, name: str) -> dict[str, Node]:
+def _section(node: YamlNode, name: str) -> dict[str, YamlNode]:
     if node.value is None:
         return {}
     if not isinstance(node.value, dict):
@@ -427,7 +432,7 @@ def _section(node: Node, name: str) -> dict[str, Node]:
     return node.value
 
 
-def _flat(values: Mapping[str, Node], above: str) -> Iterator[tuple[str, Node]]:
+def _flat(values: Mapping[str, YamlNode], above: str) -> Iterator[tuple[str, YamlNode]]:
     for word, node in values.items():
         name = above + word
         if name == TASK_SPECIFIC:
@@ -447,6 +452,6 @@ def _flat(values: Mapping[str, Node], above: str) -> Iterator[tuple[str, Node]]:
             yield name, node
 
 
-def _unknown(node: Node, name: str, known: list[str]) -> NoReturn:
+def _unknown(node: YamlNode, name: str, known: list[str]) -> NoReturn:
     key, nearest = name[:MAX_SHOWN], nearest_of(name, known)
     wrong(node, Text("there is no key {key}; the nearest known one is {nearest}", key=key, nearest=nearest))

@@ -42,7 +42,7 @@ class TrustState(StrEnum):
     """It changed since it was trusted."""
 
 
-class Part(Document, frozen=True):
+class PinnedPart(Document, frozen=True):
     """Something in the project that is run or relied on."""
 
     name: str
@@ -54,7 +54,7 @@ class Part(Document, frozen=True):
 class Pin(Document, frozen=True):
     path: str
     digest: str
-    parts: tuple[Part, ...]
+    parts: tuple[PinnedPart, ...]
     at: str
     by: str
     channel: str
@@ -82,9 +82,9 @@ class Pins(Versioned, frozen=True, kw_only=True):
     history: tuple[TrustRecord, ...] = ()
 
 
-class Verdict(NamedTuple):
+class TrustVerdict(NamedTuple):
     state: TrustState
-    parts: tuple[Part, ...]
+    parts: tuple[PinnedPart, ...]
     digest: str
     """Of the current parts and of the workspace."""
     pin: Pin | None = None
@@ -112,8 +112,8 @@ class Verdict(NamedTuple):
         return tuple(sorted(name for name in before.keys() | now if before.get(name) != now.get(name)))
 
 
-def commands_part(name: str, commands: tuple[str, ...]) -> Part:
-    return Part(name, commands, codec.digest(codec.canonical(commands)))
+def commands_part(name: str, commands: tuple[str, ...]) -> PinnedPart:
+    return PinnedPart(name, commands, codec.digest(codec.canonical(commands)))
 
 
 class Trust:
@@ -125,22 +125,22 @@ class Trust:
         self._path = os.fsencode(self._root).decode("utf-8", "backslashreplace")
         self.file = trust_file(environment)
 
-    def state(self, parts: tuple[Part, ...]) -> Verdict:
+    def state(self, parts: tuple[PinnedPart, ...]) -> TrustVerdict:
         digest = self._digest(parts)
         try:
             pin = self._pinned(self._read())
         except InTheWay as error:
             state = TrustState.UNTRUSTED if parts else TrustState.NOTHING
-            return Verdict(state, parts, digest, problem=error)
+            return TrustVerdict(state, parts, digest, problem=error)
         if not parts:
             state = TrustState.NOTHING
         elif pin is None:
             state = TrustState.UNTRUSTED
         else:
             state = TrustState.TRUSTED if pin.digest == digest else TrustState.CHANGED
-        return Verdict(state, parts, digest, pin)
+        return TrustVerdict(state, parts, digest, pin)
 
-    def pin(self, parts: tuple[Part, ...], *, at: str, by: str, channel: str) -> Pin:
+    def pin(self, parts: tuple[PinnedPart, ...], *, at: str, by: str, channel: str) -> Pin:
         made = Pin(self._path, self._digest(parts), parts, at, by, channel)
         self._write(made, TrustRecord(TrustAct.TRUSTED, self._path, made.digest, at, by))
         return made
@@ -152,7 +152,7 @@ class Trust:
             self._write(None, TrustRecord(TrustAct.REVOKED, self._path, pin.digest, at, by))
         return pin
 
-    def _digest(self, parts: tuple[Part, ...]) -> str:
+    def _digest(self, parts: tuple[PinnedPart, ...]) -> str:
         bound = {"workspace": self._path, "parts": [[part.name, part.sha256] for part in parts]}
         return codec.digest(codec.canonical(bound))
 

@@ -24,7 +24,7 @@ _VARIABLE: Final = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 
 
-class Form(NamedTuple):
+class TextForm(NamedTuple):
     """What a text or a list item looks like."""
 
     normal: Callable[[str], str | None]
@@ -111,54 +111,54 @@ def _compiles(item: str) -> bool:
 
 
 _IN_WORKSPACE: Final = Text("a path starts in the workspace, like docs/api, and has no . or .. in it")
-GLOB: Final = Form(_glob, _IN_WORKSPACE)
-FOLDER: Final = Form(lambda item: _glob(item.rstrip("/")), _IN_WORKSPACE)
-OPTIONAL_PATH: Final = Form(lambda item: _glob(item) if item.strip() else "", _IN_WORKSPACE)
-PLACE: Final = Form(
+GLOB: Final = TextForm(_glob, _IN_WORKSPACE)
+FOLDER: Final = TextForm(lambda item: _glob(item.rstrip("/")), _IN_WORKSPACE)
+OPTIONAL_PATH: Final = TextForm(lambda item: _glob(item) if item.strip() else "", _IN_WORKSPACE)
+PLACE: Final = TextForm(
     _place,
     Text("a folder is named from the root or from ~, like ~/.cache/uv, and has no . or .. in it"),
 )
-OPTIONAL_PLACE: Final = Form(lambda item: _place(item) if item.strip() else "", PLACE.words)
-EXTENSION: Final = Form(_extension, Text("an extension looks like .exe"))
-COMMAND: Final = Form(_line, Text("a command is one line"))
-OPTIONAL_COMMAND: Final = Form(_line_or_nothing, COMMAND.words)
-MODEL: Final = Form(
+OPTIONAL_PLACE: Final = TextForm(lambda item: _place(item) if item.strip() else "", PLACE.words)
+EXTENSION: Final = TextForm(_extension, Text("an extension looks like .exe"))
+COMMAND: Final = TextForm(_line, Text("a command is one line"))
+OPTIONAL_COMMAND: Final = TextForm(_line_or_nothing, COMMAND.words)
+MODEL: Final = TextForm(
     _line, Text("a model is named like openai:gpt-5, ollama:llama3, command:claude or playbook")
 )
-OPTIONAL_MODEL: Final = Form(_line_or_nothing, MODEL.words)
-VARIABLE: Final = Form(
+OPTIONAL_MODEL: Final = TextForm(_line_or_nothing, MODEL.words)
+VARIABLE: Final = TextForm(
     lambda item: item if _VARIABLE.fullmatch(item) else None,
     Text("a variable's name has letters, digits and _"),
 )
-ADDRESS: Final = Form(
+ADDRESS: Final = TextForm(
     _address, Text("an address looks like http://127.0.0.1:8080/v1 and has no password in it")
 )
-SERVER: Final = Form(
+SERVER: Final = TextForm(
     _server,
     Text("a server is a name of small letters, digits and -, and its command line or address: "
          "files: npx -y @modelcontextprotocol/server-filesystem ."),
 )  # fmt: skip
-SERVER_VARIABLES: Final = Form(
+SERVER_VARIABLES: Final = TextForm(
     _variables_of_server,
     Text("name a server and the variables it gets, such as tracker: TRACKER_URL TRACKER_KEY"),
 )
-WORDS: Final = Form(_line, Text("a text is one line"))
-OPTIONAL_WORDS: Final = Form(_line_or_nothing, WORDS.words)
-TARGET: Final = Form(
+WORDS: Final = TextForm(_line, Text("a text is one line"))
+OPTIONAL_WORDS: Final = TextForm(_line_or_nothing, WORDS.words)
+TARGET: Final = TextForm(
     lambda item: item if re.fullmatch(r"[<>]?=?[0-9]{1,6}(\.[0-9]{1,6})?%?", item) else None,
     Text("a target looks like 80%, >90% or <1.5"),
 )
-TOOL: Final = Form(
+TOOL: Final = TextForm(
     lambda item: item if re.fullmatch(r"[^\s\x00-\x1f\x7f\ud800-\udfff]{1,200}", item) else None,
     Text("a tool or a glob of tools has no spaces, like github_get_*"),
 )
-PRICE: Final = Form(
+PRICE: Final = TextForm(
     lambda item: item if re.fullmatch(r"[^\s\x00-\x1f\x7f]+( [0-9]{1,6}(\.[0-9]{1,6})?){2}", item) else None,
     Text("a price looks like openai:gpt-5 1.25 10: the model, dollars for a million tokens in and out"),
 )
-USER: Final = Form(_line, Text("a user or a group is one line"))
+USER: Final = TextForm(_line, Text("a user or a group is one line"))
 # Compiled only if it counts: an untrusted project must not keep us busy.
-EXPRESSION: Final = Form(
+EXPRESSION: Final = TextForm(
     lambda item: item if len(item) <= _LONGEST_EXPRESSION and _clean(item) else None,
     Text("it is no regular expression of at most {most} characters", most=_LONGEST_EXPRESSION),
     _compiles,
@@ -189,7 +189,7 @@ class Rule(NamedTuple):
     guard: Guard = Guard.NONE
     least: float = 0
     most: float = EXACT
-    form: Form | None = None
+    form: TextForm | None = None
     """Of a text or a list item."""
     strictest: bool = False
     """Whether the strictest of all sources counts, not the last."""

@@ -17,7 +17,7 @@ _LONGEST_SAID: Final = 200
 Mask = Callable[[str], str]
 
 
-class Call(NamedTuple):
+class LoggedCall(NamedTuple):
     """One call of a model."""
 
     purpose: Purpose
@@ -30,7 +30,7 @@ class Call(NamedTuple):
     """If it gave no answer: why."""
 
 
-def call_text(call: Call, now: str, mask: Mask, *, detailed: bool, confidential: bool = False) -> str:
+def call_text(call: LoggedCall, now: str, mask: Mask, *, detailed: bool, confidential: bool = False) -> str:
     usage = call.usage
     cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.6f} USD"
     cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""

@@ -15,8 +15,8 @@ from ringi.engine.document import Complexity
 from ringi.engine.run_parts import (
     LINES,
     MOST_PATHS,
-    Part,
-    Planned,
+    PartsInput,
+    RunPart,
     RunWishes,
     fit,
     line,
@@ -113,7 +113,7 @@ _WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 }  # fmt: skip
 
 
-def compile_run_plan(planned: Planned, names: RunNames, wishes: RunWishes = RunWishes()) -> RunPlan:  # noqa: B008
+def compile_run_plan(planned: PartsInput, names: RunNames, wishes: RunWishes = RunWishes()) -> RunPlan:  # noqa: B008
     words = _WORDS[planned.language]
     commands = _commands(planned)
     drafts = list(parts_of(planned))
@@ -166,7 +166,7 @@ def compile_run_plan(planned: Planned, names: RunNames, wishes: RunWishes = RunW
 # What the request allows.
 
 
-def _allowed(parts: Sequence[Part], planned: Planned) -> Sequence[Part]:
+def _allowed(parts: Sequence[RunPart], planned: PartsInput) -> Sequence[RunPart]:
     """Without paths that the request does not allow, and steps that have none left; one has all it allows."""
     allowed = planned.request.allowed_paths if planned.request else ()
     if not allowed:
@@ -175,7 +175,7 @@ def _allowed(parts: Sequence[Part], planned: Planned) -> Sequence[Part]:
     return [part for part in kept if part.paths] or [parts[0]._replace(paths=fit(allowed))]
 
 
-def _beyond(parts: Iterable[Part], planned: Planned, words: Mapping[str, str]) -> Iterator[str]:
+def _beyond(parts: Iterable[RunPart], planned: PartsInput, words: Mapping[str, str]) -> Iterator[str]:
     allowed = planned.request.allowed_paths if planned.request else ()
     for path in dict.fromkeys(path for part in parts for path in part.paths):
         if allowed and not inside(path, allowed):
@@ -186,7 +186,7 @@ def _beyond(parts: Iterable[Part], planned: Planned, words: Mapping[str, str]) -
 
 
 def _criteria(
-    planned: Planned, commands: Sequence[str], words: Mapping[str, str]
+    planned: PartsInput, commands: Sequence[str], words: Mapping[str, str]
 ) -> tuple[AcceptanceCriterion, ...]:
     """Those of the request keep their ids, and come first."""
     asked = planned.request.acceptance_criteria if planned.request else ()
@@ -233,7 +233,7 @@ def _honest(
 
 
 def _links(
-    parts: Sequence[Part], criteria: Sequence[AcceptanceCriterion], planned: Planned
+    parts: Sequence[RunPart], criteria: Sequence[AcceptanceCriterion], planned: PartsInput
 ) -> list[tuple[str, ...]]:
     """What no task claims is met with the last step; what is true of any change, with every step."""
     said = _said(planned)
@@ -251,7 +251,7 @@ def _links(
     return [tuple(sorted(link)) for link in links]
 
 
-def _said(planned: Planned) -> Sequence[str]:
+def _said(planned: PartsInput) -> Sequence[str]:
     """What the numbers of a part mean: criteria of the design, else of the goal."""
     if planned.design and planned.design.acceptance_criteria:
         return [one.then for one in planned.design.acceptance_criteria]
@@ -259,7 +259,7 @@ def _said(planned: Planned) -> Sequence[str]:
     return [then for then in goal if line(then)]
 
 
-def _nearest(part: Part, criteria: Sequence[AcceptanceCriterion]) -> str:
+def _nearest(part: RunPart, criteria: Sequence[AcceptanceCriterion]) -> str:
     """The criterion that speaks of the same things."""
     mine = _spoken(f"{part.title} {' '.join(part.paths)}")
     return max(criteria, key=lambda one: len(mine & _spoken(f"{one.given} {one.when} {one.then}"))).id
@@ -273,13 +273,13 @@ def _spoken(text: str) -> set[str]:
 
 
 class _Around(NamedTuple):
-    planned: Planned
+    planned: PartsInput
     names: RunNames
     wishes: RunWishes
     commands: Sequence[str]
 
 
-def _step(number: int, part: Part, links: tuple[str, ...], around: _Around) -> RunStep:
+def _step(number: int, part: RunPart, links: tuple[str, ...], around: _Around) -> RunStep:
     planned, names, wishes, commands = around
     id_, words = f"S{number:02}", _WORDS[planned.language]
     most = wishes.max_diff_lines
@@ -320,7 +320,7 @@ def _step(number: int, part: Part, links: tuple[str, ...], around: _Around) -> R
 
 
 def _context(
-    planned: Planned,
+    planned: PartsInput,
     criteria: tuple[AcceptanceCriterion, ...],
     commands: Sequence[str],
     words: Mapping[str, str],
@@ -344,13 +344,13 @@ def _context(
     )
 
 
-def _tests(planned: Planned, commands: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+def _tests(planned: PartsInput, commands: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
     found = dict(planned.request.test_instructions) if planned.request else {}
     unit = tuple(commands) if len(commands) > 1 else "".join(commands)
     return {"e2e": "", **found, "unit": unit}
 
 
-def _commands(planned: Planned) -> tuple[str, ...]:
+def _commands(planned: PartsInput) -> tuple[str, ...]:
     """Those of the request, else of the design, else the project's own best one."""
     asked = planned.request.test_instructions.get("unit", ()) if planned.request else ()
     named = (asked,) if isinstance(asked, str) and asked.strip() else tuple(asked)
@@ -358,7 +358,9 @@ def _commands(planned: Planned) -> tuple[str, ...]:
     return taken(named or planned.project.test_commands[:1], Command)[:20]
 
 
-def _each(parts: Sequence[Part], commands: Sequence[str], planned: Planned) -> Iterator[tuple[str, ...]]:
+def _each(
+    parts: Sequence[RunPart], commands: Sequence[str], planned: PartsInput
+) -> Iterator[tuple[str, ...]]:
     """For each step its own; with the last one everything is done, and all of them have to pass."""
     asked = planned.request.test_instructions.get("unit") if planned.request else ()
     for number, part in enumerate(parts, 1):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ringi.config.keys import Config
 from ringi.engine.answers import NewAction, NewActionPlan, NewDecomposition, NewGoal, NewOutline, NewReplan
-from ringi.engine.call_log import Call, failure_end
+from ringi.engine.call_log import LoggedCall, failure_end
 from ringi.engine.decompose import Drafted, action_plan, decomposition, drafted, renamed, settled
 from ringi.engine.document import (
     ActionPlan,
@@ -97,12 +97,12 @@ class Undecomposed(NamedTuple):
     error: DecompositionFailed
 
 
-class Refused(NamedTuple):
+class RefusedPlan(NamedTuple):
     document: PlanningDocument
     findings: tuple[Finding, ...]
 
 
-Outcome = Planned | Unclear | Undecomposed | Refused
+Outcome = Planned | Unclear | Undecomposed | RefusedPlan
 
 
 class PlanningEngine:
@@ -112,7 +112,7 @@ class PlanningEngine:
         self.context = given
         self._has = given.code.has if given.code else _everything
         self._phases = Phases(given.telemetry)
-        self.asked: list[Call] = []
+        self.asked: list[LoggedCall] = []
         self._unsettled: list[Callable[[bool], None]] = []
         """Wants to know whether what was answered became a plan."""
 
@@ -283,7 +283,7 @@ class PlanningEngine:
         plan = action_plan(subtasks, order, actions.actions, _tools(self.context), actions.reasoning)
         document = replace(known, action_plan=plan)
         outcome = _checked(self.context, document, order, measure, notes)
-        wrong = outcome.findings if isinstance(outcome, Refused) else ()
+        wrong = outcome.findings if isinstance(outcome, RefusedPlan) else ()
         self._phases.generated(span, plan, len(wrong))
         if goal.clarification_needed and isinstance(outcome, Planned):
             error = _unclear(goal, language)
@@ -309,9 +309,9 @@ class PlanningEngine:
             answer = model.ask(prompt, kind, given.budget, given.on_progress)
         except ModelFailed as error:
             spent, end = error.usage or TokenUsage(), failure_end(error)
-            self.asked.append(Call(purpose, model.name, spent, error.exchanges, end=end))
+            self.asked.append(LoggedCall(purpose, model.name, spent, error.exchanges, end=end))
             raise
-        self.asked.append(Call(purpose, answer.model, answer.usage, answer.exchanges))
+        self.asked.append(LoggedCall(purpose, answer.model, answer.usage, answer.exchanges))
         self._unsettled.append(answer.settle)
         return answer.value
 
@@ -356,7 +356,7 @@ def _checked(
 ) -> Outcome:
     most = max(measure.most, subtask_limit(given.config) or 0)
     found = findings(document, PlanRules(_tools(given), most))
-    return Refused(document, found) if found else Planned(document, order, notes)
+    return RefusedPlan(document, found) if found else Planned(document, order, notes)
 
 
 def _everything(_path: str) -> bool:

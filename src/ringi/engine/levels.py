@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from ringi.config.keys import ComplexityThreshold, Config, Level, Strategy
+from ringi.config.keys import ComplexityThreshold, Config, DecompositionLevel, PlanningStrategy
 
-EXPECTED: Final[Mapping[Level, tuple[int, int]]] = {
-    Level.MINIMAL: (2, 5),
-    Level.MODERATE: (5, 10),
-    Level.DETAILED: (10, 15),
+EXPECTED: Final[Mapping[DecompositionLevel, tuple[int, int]]] = {
+    DecompositionLevel.MINIMAL: (2, 5),
+    DecompositionLevel.MODERATE: (5, 10),
+    DecompositionLevel.DETAILED: (10, 15),
 }
 """How many subtasks."""
 _MOST: Final = 10
@@ -16,7 +16,7 @@ _MOST_IF_COMPLEX: Final = 15
 
 
 class Measure(NamedTuple):
-    level: Level
+    level: DecompositionLevel
     least: int
     most: int
     hierarchical: bool
@@ -33,16 +33,17 @@ def measure_of(tokens: int, config: Config) -> Measure:
     least, most = EXPECTED[level]
     limit = subtask_limit(config)
     if limit is None:
-        limit = _MOST_IF_COMPLEX if level is Level.DETAILED else _MOST
+        limit = _MOST_IF_COMPLEX if level is DecompositionLevel.DETAILED else _MOST
     most = max(1, min(most, limit))
-    simple = planning.strategy is Strategy.SIMPLE
+    simple = planning.strategy is PlanningStrategy.SIMPLE
     return Measure(
         level=level,
         least=min(least, most),
         most=most,
-        hierarchical=planning.strategy is Strategy.HIERARCHICAL or (level is Level.DETAILED and not simple),
+        hierarchical=planning.strategy is PlanningStrategy.HIERARCHICAL
+        or (level is DecompositionLevel.DETAILED and not simple),
         reasoned=not simple,
-        at_once=simple or level is Level.MINIMAL,
+        at_once=simple or level is DecompositionLevel.MINIMAL,
     )
 
 
@@ -51,8 +52,8 @@ def subtask_limit(config: Config) -> int | None:
     return config.planning.max_subtasks if config.is_set("planning.max_subtasks") else None
 
 
-def level_of(tokens: int, threshold: ComplexityThreshold) -> Level:
+def level_of(tokens: int, threshold: ComplexityThreshold) -> DecompositionLevel:
     """By the size of the task."""
     if tokens <= threshold.simple:
-        return Level.MINIMAL
-    return Level.MODERATE if tokens <= threshold.moderate else Level.DETAILED
+        return DecompositionLevel.MINIMAL
+    return DecompositionLevel.MODERATE if tokens <= threshold.moderate else DecompositionLevel.DETAILED

@@ -31,7 +31,7 @@ class RepeatedId(NamedTuple):
 Problem = Cycle | UnknownId | RepeatedId
 
 
-class Found(NamedTuple):
+class FoundDependency(NamedTuple):
     """A dependency that nobody named: both use the same file, and one of them writes it."""
 
     task: str
@@ -44,7 +44,7 @@ class Order(NamedTuple):
     """What is carried out, in order; as listed where nothing else decides."""
     groups: tuple[tuple[str, ...], ...]
     """The same in groups: the members of one can run at the same time."""
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundDependency, ...] = ()
 
     @property
     def group_of(self) -> dict[str, int]:
@@ -190,7 +190,7 @@ class _Schedule:
         self._level: dict[Node, int] = {}
         self._last_write: dict[str, Node] = {}
         self._read_since: dict[str, list[Node]] = defaultdict(list)
-        self._found: list[Found] = []
+        self._found: list[FoundDependency] = []
 
     def _all_later(self) -> dict[Node, int]:
         """What waits for each node, directly or not, as bits by rank; needed only if files are shared."""
@@ -249,7 +249,7 @@ class _Schedule:
             for on, path in self._shares(task):
                 level = max(level, self._level[on] + 1)
                 if not self._later[on] >> self._ranks[node] & 1:
-                    self._found.append(Found(task, on[0], path))
+                    self._found.append(FoundDependency(task, on[0], path))
             self._note_use(node)
         self._level[node] = level
 

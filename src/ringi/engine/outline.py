@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.engine import run_parts
-from ringi.engine.call_log import Call, call_text, why_it_failed
+from ringi.engine.call_log import LoggedCall, call_text, why_it_failed
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import Outline, OutlineOutcome, PlanningDocument
 from ringi.engine.engine import (
@@ -17,7 +17,7 @@ from ringi.engine.engine import (
     Outcome,
     Planned,
     PlanningEngine,
-    Refused,
+    RefusedPlan,
     Unclear,
     Undecomposed,
     adopted,
@@ -38,7 +38,7 @@ from ringi.project.context import Gathered, ProjectFacts
 from ringi.runs.document import run_id
 from ringi.sessions import similar_plan
 from ringi.sessions.operations import LONGEST_INSTRUCTION, unfit
-from ringi.sessions.plan_cache import Offer
+from ringi.sessions.plan_cache import CachedPlanOffer
 from ringi.sessions.view import restless_words
 from ringi.tree.copy_layout import branch_of
 
@@ -49,7 +49,7 @@ _NAMES: Final[dict[type, OutlineOutcome]] = {
     Planned: OutlineOutcome.PLANNED,
     Unclear: OutlineOutcome.UNCLEAR_GOAL,
     Undecomposed: OutlineOutcome.DECOMPOSITION_FAILED,
-    Refused: OutlineOutcome.REFUSED,
+    RefusedPlan: OutlineOutcome.REFUSED,
 }
 
 
@@ -79,7 +79,7 @@ def outline(
     request: str,
     on_progress: OnProgress = lambda _: None,
     *,
-    similar: Offer | None = None,
+    similar: CachedPlanOffer | None = None,
     use_it: bool = False,
 ) -> Outlined:
     """`similar` was offered to a person, who may have said to use it.
@@ -107,17 +107,17 @@ def outline(
     return Outlined(document, outcome, notes)
 
 
-def similar_outline(workspace: Workspace, request: str) -> Offer | None:
+def similar_outline(workspace: Workspace, request: str) -> CachedPlanOffer | None:
     """The plan for a similar request, for a person to decide about."""
     if not workspace.config.planning.enabled:
         return None
     return similar_plan.find(workspace, PlanKind.OUTLINE, request.strip())
 
 
-def _again(workspace: Workspace, engine: PlanningEngine, offer: Offer) -> Outcome:
+def _again(workspace: Workspace, engine: PlanningEngine, offer: CachedPlanOffer) -> Outcome:
     plan = codec.foreign(offer.plan.value.encode(), PlanningDocument, "plan")
     workspace.cache.took(offer)
-    engine.asked.append(Call(Purpose.OUTLINE, offer.plan.model, workspace.cache.usage(offer)))
+    engine.asked.append(LoggedCall(Purpose.OUTLINE, offer.plan.model, workspace.cache.usage(offer)))
     return adopted(engine.context, offer.plan.task, plan)
 
 
@@ -158,7 +158,7 @@ def _run_plan(workspace: Workspace, request: str, gathered: Gathered | None, out
     document = outcome.document
     now = workspace.clock.now()
     run = run_id(now, workspace.ids())
-    found = run_parts.Planned(
+    found = run_parts.PartsInput(
         request,
         goal=document.goal_understanding or None,
         subtasks=document.subtasks,
@@ -187,7 +187,7 @@ def _document(
         context_tokens=gathered.context.tokens if gathered else 0,
         plan=outcome.document,
         planning_json=run_plan,
-        findings=outcome.findings if isinstance(outcome, Refused) else (),
+        findings=outcome.findings if isinstance(outcome, RefusedPlan) else (),
         notes=tuple(map(str, notes)),
         calls=sum(1 for call in engine.asked if not call.usage.reused),
         usage={str(purpose): usage for purpose, usage in engine.spent.items()},

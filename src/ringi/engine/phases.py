@@ -7,7 +7,7 @@ from typing import Any, Final
 from ringi.engine.answers import NewGoal
 from ringi.engine.document import ActionPlan, DecompositionFailed
 from ringi.errors import ModelFailed
-from ringi.kernel.telemetry.port import COUNT, OUTCOME, PURPOSE, Component, Level, Phase, Span, Telemetry
+from ringi.kernel.telemetry.port import COUNT, OUTCOME, PURPOSE, Component, LogLevel, Phase, Span, Telemetry
 from ringi.models.prompt import NewDecisions, NewFiles, NewQuestions, NewRevision, NewSummary, NewTargets
 from ringi.models.usage import Purpose
 
@@ -31,7 +31,7 @@ class Phases:
             try:
                 yield span
             except ModelFailed as error:
-                self._say(Level.ERROR, f"Model call failed: {error.code}", str(error))
+                self._say(LogLevel.ERROR, f"Model call failed: {error.code}", str(error))
                 raise
 
     @contextmanager
@@ -41,34 +41,34 @@ class Phases:
             yield span
 
     def started(self, task: str) -> None:
-        self._say(Level.INFO, f"Task started: {task}")
+        self._say(LogLevel.INFO, f"Task started: {task}")
 
     def understood(self, span: Span, found: NewGoal) -> None:
         if found.clarification_needed:
             questions = found.clarification_needed
             self._say(
-                Level.WARN, f"Goal unclear, {_so_many(len(questions), 'question')}", "; ".join(questions)
+                LogLevel.WARN, f"Goal unclear, {_so_many(len(questions), 'question')}", "; ".join(questions)
             )
             span.note({OUTCOME: "unclear", COUNT: len(questions)})
         else:
-            self._say(Level.INFO, "Goal understanding completed")
+            self._say(LogLevel.INFO, "Goal understanding completed")
             span.note({OUTCOME: "completed"})
 
     def decomposed(self, span: Span, count: int, failed: DecompositionFailed | None) -> None:
         if failed is not None:
-            self._say(Level.WARN, "Task decomposition failed", failed.message)
+            self._say(LogLevel.WARN, "Task decomposition failed", failed.message)
             span.failed("decomposition_failed")
         else:
-            self._say(Level.INFO, f"Task decomposition: {_so_many(count, 'subtask')}")
+            self._say(LogLevel.INFO, f"Task decomposition: {_so_many(count, 'subtask')}")
         span.note({COUNT: count})
 
     def generated(self, span: Span, plan: ActionPlan, findings: int = 0) -> None:
         count = len(plan.actions or ())
         if findings:
-            self._say(Level.WARN, f"Action plan refused: {_so_many(findings, 'finding')}")
+            self._say(LogLevel.WARN, f"Action plan refused: {_so_many(findings, 'finding')}")
             span.failed("plan_refused")
         else:
-            self._say(Level.INFO, f"Action plan generated: {_so_many(count, 'action')}")
+            self._say(LogLevel.INFO, f"Action plan generated: {_so_many(count, 'action')}")
         span.note({COUNT: count})
 
     def answered(self, span: Span, value: Any) -> None:
@@ -90,10 +90,10 @@ class Phases:
                 words = f"Action plan generated: {_so_many(count, 'step')}"
             case _:
                 return
-        self._say(Level.INFO, words)
+        self._say(LogLevel.INFO, words)
         span.note({COUNT: count})
 
-    def _say(self, level: Level, message: str, detail: str = "") -> None:
+    def _say(self, level: LogLevel, message: str, detail: str = "") -> None:
         self._log(Component.PLANNING, level, message, detail)
 
 

@@ -56,7 +56,7 @@ RUN: Final = "run"
 BUILT_IN: Final = frozenset([LIST, READ, SEARCH, WRITE, PATCH, RUN])
 
 
-class Recovery(Document, frozen=True, kw_only=True):
+class RecoveryRecord(Document, frozen=True, kw_only=True):
     """What was tried after a kind of error, and how often it helped (PP-24)."""
 
     kind: ErrorKind
@@ -128,12 +128,12 @@ class RevisionRecord(OpenDocument, frozen=True, kw_only=True, omit_defaults=True
     by: str = ""
     """rules, the model, or the person whose feedback it is."""
     strategy: str = ""
-    """What it tries, in a word that can be remembered: see `Recovery`."""
+    """What it tries, in a word that can be remembered: see `RecoveryRecord`."""
     approved: bool | None = None
     """None if no approval is needed."""
 
 
-class Feedback(Document, frozen=True, kw_only=True, omit_defaults=True):
+class RunFeedback(Document, frozen=True, kw_only=True, omit_defaults=True):
     """What somebody said about a run while it works. It is never an approval."""
 
     feedback_id: str
@@ -191,7 +191,7 @@ class Process(OpenDocument, frozen=True, kw_only=True, omit_defaults=True):
     """Actions since the last reflection."""
     hint: str = ""
     """What the last reflection says to the model's next turn."""
-    trying: Recovery | None = None
+    trying: RecoveryRecord | None = None
     """What the last revision tries; the next action shows whether it helps."""
     revisions: tuple[RevisionRecord, ...] = ()
     """The newest; older ones are summarised in `history`."""

@@ -21,7 +21,7 @@ from ringi.models.prompt import (
 )
 from ringi.models.usage import Language, Purpose
 from ringi.sessions.document import Brief, DecisionPoint, Design
-from ringi.sessions.operations import State, questions_left
+from ringi.sessions.operations import SessionState, questions_left
 
 # Kana, and the characters that Japanese shares with Chinese.
 _JAPANESE: Final = lazy_pattern("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")
@@ -121,7 +121,7 @@ _NONE_FURTHER: Final = " further_questions: none."
 _SKIPPED: Final = "(left open)"
 
 
-def prompt_for(state: State, purpose: Purpose) -> Prompt:
+def prompt_for(state: SessionState, purpose: Purpose) -> Prompt:
     brief = brief_of(state)
     task = _TASKS[purpose]
     if purpose is Purpose.DESIGN:
@@ -131,14 +131,14 @@ def prompt_for(state: State, purpose: Purpose) -> Prompt:
     return Prompt(purpose, _RULES, material, brief, state.session.session_id, task)
 
 
-def planner_prompt(state: State) -> Prompt:
+def planner_prompt(state: SessionState) -> Prompt:
     """For whoever brings the design at once: nobody was asked anything, and nothing was decided."""
     whole = prompt_for(state, Purpose.REVIEW)
     talked = state.session.questions or state.session.decisions or state.facts.feedback
     return whole if talked else whole._replace(rules=_PLANNER_RULES, task=_PLANNER_TASK)
 
 
-def brief_of(state: State) -> Brief:
+def brief_of(state: SessionState) -> Brief:
     session, facts = state
     return Brief(
         instruction=session.instruction,
@@ -150,7 +150,7 @@ def brief_of(state: State) -> Brief:
     )
 
 
-def _material(state: State, brief: Brief, purpose: Purpose) -> Iterator[tuple[str, str]]:
+def _material(state: SessionState, brief: Brief, purpose: Purpose) -> Iterator[tuple[str, str]]:
     """What stays the same comes first, so that a service can reuse what it has read."""
     facts = state.facts
     yield "project", facts.context

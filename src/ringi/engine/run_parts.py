@@ -40,7 +40,7 @@ class RunWishes(NamedTuple):
     forbidden_paths: tuple[str, ...] = ()
 
 
-class Planned(NamedTuple):
+class PartsInput(NamedTuple):
     """What there is; the instruction alone becomes one step."""
 
     instruction: str
@@ -54,7 +54,7 @@ class Planned(NamedTuple):
     """The file it began with; what it says comes first."""
 
 
-class Part(NamedTuple):
+class RunPart(NamedTuple):
     """A step in the making."""
 
     title: str
@@ -69,19 +69,19 @@ class Part(NamedTuple):
     """That test it; empty: those of the design."""
 
 
-class _Draft(NamedTuple):
-    part: Part
+class _PartDraft(NamedTuple):
+    part: RunPart
     needs: frozenset[str] = frozenset()
     """The tasks that it depends on."""
 
 
-def parts_of(planned: Planned) -> Iterator[Part]:
-    tasks = [_Draft(_part(one, planned), frozenset(one.dependencies or ())) for one in
+def parts_of(planned: PartsInput) -> Iterator[RunPart]:
+    tasks = [_PartDraft(_part(one, planned), frozenset(one.dependencies or ())) for one in
              _in_order(planned.subtasks)]  # fmt: skip
     # What has no path only looks at something, or runs the tests.
     drafts = [one for one in tasks or _own_steps(planned.design or Design()) if one.part.paths]
     nothing_else = all(only_tests(draft.part.paths) for draft in drafts)
-    found: list[Part] = []
+    found: list[RunPart] = []
     for draft in drafts:
         place = _place(draft, found, nothing_else=nothing_else)
         if place is None:
@@ -102,14 +102,14 @@ def _in_order(subtasks: Sequence[Subtask]) -> Iterator[Subtask]:
     return (by_id[id_] for id_ in (order.tasks if isinstance(order, Order) else by_id))
 
 
-def _part(task: Subtask, planned: Planned) -> Part:
+def _part(task: Subtask, planned: PartsInput) -> RunPart:
     actions = (
         [one for one in (planned.actions.actions or ()) if one.task_id == task.id] if planned.actions else []
     )
     written = [target.path for target in task.writes or ()]
     if not written:
         written = [one.file for one in actions if one.file and not _LOOKING.search((one.tool or "").lower())]
-    return Part(
+    return RunPart(
         title=task.description,
         tasks=frozenset([task.id]),
         paths=fit(written),
@@ -120,11 +120,11 @@ def _part(task: Subtask, planned: Planned) -> Part:
     )
 
 
-def _own_steps(design: Design) -> Iterator[_Draft]:
+def _own_steps(design: Design) -> Iterator[_PartDraft]:
     """Those of the design; a file that none of them names goes with the last, a test with what it tests."""
     for step in design.steps:
         thens = [one.then for at, one in enumerate(design.acceptance_criteria, 1) if at in step.criteria]
-        part = Part(
+        part = RunPart(
             title=step.title,
             tasks=frozenset(),
             paths=fit(step.target_paths),
@@ -133,15 +133,15 @@ def _own_steps(design: Design) -> Iterator[_Draft]:
             criteria=frozenset(step.criteria),
             commands=step.test_commands,
         )
-        yield _Draft(part)
+        yield _PartDraft(part)
     if not design.steps:
         return
     named = [path for step in design.steps for path in step.target_paths]
     left = [target.path for target in design.target_paths if not inside(target.path, named)]
-    yield from (_Draft(Part("", frozenset(), fit([path]), Complexity.LOW)) for path in left)
+    yield from (_PartDraft(RunPart("", frozenset(), fit([path]), Complexity.LOW)) for path in left)
 
 
-def _place(draft: _Draft, found: Sequence[Part], *, nothing_else: bool) -> int | None:
+def _place(draft: _PartDraft, found: Sequence[RunPart], *, nothing_else: bool) -> int | None:
     """The step it belongs into: that of what its tests test, or the one before if the files are the same."""
     if not found:
         return None
@@ -156,15 +156,15 @@ def _place(draft: _Draft, found: Sequence[Part], *, nothing_else: bool) -> int |
     return last if set(part.paths) == set(found[-1].paths) else None
 
 
-def _tested(part: Part, found: Sequence[Part]) -> int | None:
+def _tested(part: RunPart, found: Sequence[RunPart]) -> int | None:
     """The last step with a file that these tests are called after."""
     names = set(map(_stem, part.paths))
     places = (at for at in reversed(range(len(found))) if names & set(map(_stem, found[at].paths)))
     return next(places, None)
 
 
-def _merged(one: Part, other: Part) -> Part:
-    return Part(
+def _merged(one: RunPart, other: RunPart) -> RunPart:
+    return RunPart(
         title=one.title,
         tasks=one.tasks | other.tasks,
         paths=tuple(dict.fromkeys(one.paths + other.paths)),
@@ -176,12 +176,12 @@ def _merged(one: Part, other: Part) -> Part:
     )
 
 
-def _whole(planned: Planned) -> Part:
+def _whole(planned: PartsInput) -> RunPart:
     """Everything in one step: nobody said which task changes which files."""
     design, actions = planned.design or Design(), planned.actions.actions or () if planned.actions else ()
     paths = [target.path for target in design.target_paths] or [one.file for one in actions if one.file]
     harder = [task.estimated_complexity for task in planned.subtasks if task.estimated_complexity]
-    return Part(
+    return RunPart(
         title=planned.goal.main_objective if planned.goal else planned.instruction,
         tasks=frozenset(task.id for task in planned.subtasks),
         paths=fit(paths),
@@ -194,7 +194,7 @@ def only_tests(paths: Sequence[str]) -> bool:
     return all(kind is FileKind.TEST for kind in kinds_of(paths).values())
 
 
-def _with_tests(paths: Sequence[str], parts: Sequence[Part], project: ProjectFacts) -> Iterator[str]:
+def _with_tests(paths: Sequence[str], parts: Sequence[RunPart], project: ProjectFacts) -> Iterator[str]:
     """The test files beside what changes may change too, unless another step has them."""
     taken = {path for part in parts for path in part.paths}
     beside = {file.path: file.tests for file in project.found}
@@ -207,7 +207,7 @@ def _with_tests(paths: Sequence[str], parts: Sequence[Part], project: ProjectFac
 # Limits.
 
 
-def within(parts: Sequence[Part], wishes: RunWishes, numbered: str) -> Sequence[Part]:
+def within(parts: Sequence[RunPart], wishes: RunWishes, numbered: str) -> Sequence[RunPart]:
     """Split by files until each is small enough; `numbered` is the title of a piece."""
     found = [piece for part in parts for piece in _split(part, wishes, numbered)]
     while len(found) > MOST_STEPS:  # neighbours go together, however large they become
@@ -216,7 +216,7 @@ def within(parts: Sequence[Part], wishes: RunWishes, numbered: str) -> Sequence[
     return found
 
 
-def _split(part: Part, wishes: RunWishes, numbered: str) -> Iterator[Part]:
+def _split(part: RunPart, wishes: RunWishes, numbered: str) -> Iterator[RunPart]:
     groups = list(together(part.paths))
     files = min(_FILES_PER_STEP, wishes.max_files_changed)
     wanted = max(

@@ -2,12 +2,14 @@
 
 from ringi.approvals.forge import Project
 from ringi.errors import ChangeTaken
-from ringi.forges.document import Change, ChangeState, NewChange
-from ringi.forges.port import Changes, People
+from ringi.forges.document import ChangeRequest, ChangeState, NewChangeRequest
+from ringi.forges.port import ChangeRequests, People
 from ringi.kernel.text import Text
 
 
-def adopted(changes: Changes, wanted: NewChange, project: Project, people: People) -> Change | None:
+def adopted(
+    changes: ChangeRequests, wanted: NewChangeRequest, project: Project, people: People
+) -> ChangeRequest | None:
     """None if none is open. Raises ChangeTaken."""
     found = changes.from_branch(wanted.branch)
     if found is None or found.state is not ChangeState.OPEN:

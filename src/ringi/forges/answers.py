@@ -29,7 +29,7 @@ _OTHER: Final = lazy_pattern(r"/ringi\b", re.IGNORECASE)
 _HEARD: Final = lazy_pattern(r"comment (\S+) by \S+")
 
 
-class Answer(NamedTuple):
+class ForgeAnswer(NamedTuple):
     """What somebody answered."""
 
     to: str
@@ -65,13 +65,13 @@ def answers(
     since: str,
     used: Collection[str],
     counts: Callable[[str], bool],
-) -> Sequence[Answer]:
+) -> Sequence[ForgeAnswer]:
     """The newest answer to each of what is asked, in the order in which it is asked.
 
     `since`: when the session's comment was made, by the clock of the forge. `counts`: whether somebody may
     write to the project; asked only about those who answer something.
     """
-    found: dict[str, Answer] = {}
+    found: dict[str, ForgeAnswer] = {}
     for comment in comments:
         if comment.id in used or comment.author.bot or comment.created_at < since:
             continue
@@ -81,7 +81,7 @@ def answers(
     return [found[id_] for id_ in asked if id_ in found]
 
 
-def read(comment: Comment) -> Iterator[Answer]:
+def read(comment: Comment) -> Iterator[ForgeAnswer]:
     """Whatever it answers, asked or not."""
     to, act, lines = "", "", list[str]()
     numbered: bool | None = None
@@ -107,14 +107,14 @@ def _id(written: str) -> str:
     return f"d-{number}" if written[0] in "dD" else f"q-{number}"
 
 
-def _given(comment: Comment, to: str, act: str, lines: Sequence[str]) -> Iterator[Answer]:
+def _given(comment: Comment, to: str, act: str, lines: Sequence[str]) -> Iterator[ForgeAnswer]:
     text = "\n".join(line.rstrip() for line in lines).strip()
     if not to or (not text and act != "skip"):
         return
     if act == "skip":
-        yield Answer(to, "", "", comment)
+        yield ForgeAnswer(to, "", "", comment)
     elif to.startswith("d-"):
         option, _, reason = text.partition("\n")
-        yield Answer(to, option.strip(), reason.strip(), comment)
+        yield ForgeAnswer(to, option.strip(), reason.strip(), comment)
     else:
-        yield Answer(to, text, "", comment)
+        yield ForgeAnswer(to, text, "", comment)

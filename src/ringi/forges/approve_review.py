@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ringi.approvals.document import ApprovedPlan, ReviewAnswer
 from ringi.errors import PlanChanged
 from ringi.forges.document import ReviewVerdict, rejects
-from ringi.forges.listen import Page, Spoken, Verb, newest_verdicts, proof_of
+from ringi.forges.listen import ForgePage, Spoken, Verb, newest_verdicts, proof_of
 from ringi.forges.port import CodeHost
 from ringi.forges.review_lookup import SAYS_NO
-from ringi.forges.watch_project import About, ProjectWatch
+from ringi.forges.watch_project import ProjectWatch, WatchTarget
 from ringi.kernel.text import Text
 from ringi.plans.document import ALL_SPECS, PlanStatus
 from ringi.runs.document import Run, StepStatus
@@ -71,7 +71,7 @@ def approve_session(workspace: Workspace, host: CodeHost, session_id: str, said:
 # Who said yes.
 
 
-def yeses(watch: ProjectWatch, run: Run, about: About, page: Page, what: str) -> Iterator[Spoken]:
+def yeses(watch: ProjectWatch, run: Run, about: WatchTarget, page: ForgePage, what: str) -> Iterator[Spoken]:
     """By people who may decide, each once for `what` would be approved.
 
     Without those that have approved something, or of which it was said that they do not count.
@@ -105,7 +105,7 @@ def yes_key(said: Spoken, what: str) -> str:
     return f"yes {said.ref} {what}"
 
 
-def _answered(watch: ProjectWatch, run: Run, page: Page) -> frozenset[str]:
+def _answered(watch: ProjectWatch, run: Run, page: ForgePage) -> frozenset[str]:
     store = watch.workspace.store
     subjects = [run.run_id, run.planning_session_id, *(step.plan_id for step in run.steps)]
     proofs = [one.proof.review for name in subjects if name for one in store.approvals.of(name)]

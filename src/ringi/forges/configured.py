@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project
-from ringi.config.keys import Config, Origin
+from ringi.config.keys import Config, KeyOrigin
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.forges.document import Account
 from ringi.forges.view import NAME_ISSUE
@@ -54,7 +54,7 @@ _CHOSEN: Final = "forge: {remote: NAME}"
 _CHANGES: Final = frozenset(["pull", "merge_requests", "!"])
 
 
-class _Known(NamedTuple):
+class _KnownForge(NamedTuple):
     kind: ForgeKind
     base_url: str
 
@@ -121,13 +121,13 @@ class KnownForges:
 
     # Which forges there are.
 
-    def _known(self, host: str, path: str, *, by_ssh: bool) -> _Known:
+    def _known(self, host: str, path: str, *, by_ssh: bool) -> _KnownForge:
         for base_url, kind in self._all():
             parts = urlsplit(base_url)
             below = parts.path.strip("/")
             there = parts.hostname if by_ssh else _parts(base_url)[0]
             if host == there and (by_ssh or not below or path.startswith(f"{below}/")):
-                return _Known(kind or self._guessed(base_url), base_url)
+                return _KnownForge(kind or self._guessed(base_url), base_url)
         todo = _kind_wanted(f"https://{host}", self._file)
         raise NoForge(why=Text("{host} is not known as one", host=host), todo=todo)
 
@@ -174,7 +174,7 @@ class KnownForges:
 
             raise NoExtra(what=project.host, extra="forges", command=extending_command("forges"))
         from ringi.forges import github, gitlab
-        from ringi.forges.connection import Address
+        from ringi.forges.connection import ForgeAddress
         from ringi.forges.http import ForgeClient
         from ringi.kernel.process.network import is_here
         from ringi.models.configured import scrub_of
@@ -190,7 +190,7 @@ class KnownForges:
         token, job = known or self._token(project)
         own, others = hiding([token]), scrub_of(self._environment)
         client = ForgeClient(
-            Address(api, project.host, self._environment, self.certificates()),
+            ForgeAddress(api, project.host, self._environment, self.certificates()),
             github.token_headers(token) if hub else gitlab.token_headers(token, job=job),
             lambda text: own(others(text)),
         )
@@ -226,7 +226,7 @@ class KnownForges:
 
     def variables(self, project: Project) -> Iterator[tuple[str, bool]]:
         """Tokens of the environment, as far as they are for this forge."""
-        own = self._config.source("forge.base_url").origin in {Origin.USER, Origin.ENVIRONMENT}
+        own = self._config.source("forge.base_url").origin in {KeyOrigin.USER, KeyOrigin.ENVIRONMENT}
         named = [self._config.forge.base_url] if own else []
         job = self._environment.get(_SERVERS[project.kind], "")
         places = {origin(address) for address in (*named, job, _PUBLIC[project.kind]) if address}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ringi.approvals.who import refuse_agent
 from ringi.forges.offer import offer_run
 from ringi.forges.progress import telling_work
-from ringi.forges.sent_notifications import Told
+from ringi.forges.sent_notifications import SentNotifications
 from ringi.forges.watch import Watcher
-from ringi.forges.watch_project import News, WatchActions
+from ringi.forges.watch_project import WatchActions, WatchEvent
 from ringi.kernel.lock import PassingLock
 from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions, run_steps
@@ -30,7 +30,7 @@ def watching_lock(state: Path) -> AbstractContextManager[None]:
 def watcher(
     workspace: Workspace,
     revision_timeout: float,
-    tell: Callable[[News], None],
+    tell: Callable[[WatchEvent], None],
     on_event: Callable[[RunEvent], None] = lambda _: None,
 ) -> Watcher:
     """The caller holds `watching_lock`. Raises NoChannel if an agent asks: it would decide for people."""
@@ -48,6 +48,6 @@ def watcher(
         go_on=go_on,
         offer=lambda run_id: offer_run(workspace, run_id, on_event),
         revision_timeout=revision_timeout,
-        is_untold=Told(state / "watch.told").is_new,
+        is_untold=SentNotifications(state / "watch.told").is_new,
     )
     return Watcher(workspace, actions)

@@ -28,7 +28,7 @@ _PAGING: Final = frozenset(["link", "x-next-page", "x-per-page", "x-total"])
 _REDIRECTS: Final = frozenset([301, 302, 303, 307, 308])
 
 
-class Token:
+class ForgeToken:
     """Never shown, whoever prints what holds it."""
 
     __slots__ = ("_headers",)
@@ -45,7 +45,7 @@ class Token:
     __reduce__ = None  # type: ignore[assignment]  # it goes into no file
 
 
-class Address(NamedTuple):
+class ForgeAddress(NamedTuple):
     api: str
     """Of the interface, without a slash at the end."""
     host: str
@@ -59,7 +59,7 @@ class Address(NamedTuple):
         return f"Address({self.api!r})"  # the environment has secrets
 
 
-class Reply(NamedTuple):
+class HttpReply(NamedTuple):
     status: int
     headers: Mapping[str, str]
     """Names in small letters."""
@@ -68,20 +68,24 @@ class Reply(NamedTuple):
     """Where it was read, after redirects."""
 
 
-class Connection:
+class ForgeConnection:
     """`scrub` hides the token in words that come from outside."""
 
     def __init__(
-        self, address: Address, token: Token, scrub: Callable[[str], str], monotonic: Callable[[], float]
+        self,
+        address: ForgeAddress,
+        token: ForgeToken,
+        scrub: Callable[[str], str],
+        monotonic: Callable[[], float],
     ) -> None:
         self.address = address
         self._token = token
         self._scrub = scrub
         self._monotonic = monotonic
-        self._known = _Known()
+        self._known = _KnownAnswers()
         self._opened: httpx2.Client | None = None
 
-    def send(self, method: str, url: str, data: bytes | None) -> Reply:
+    def send(self, method: str, url: str, data: bytes | None) -> HttpReply:
         """A project that moved is read where it is now; a token follows no other redirect."""
         reply, hops = self._sent(method, url, data), 0
         while reply.status in _REDIRECTS:
@@ -93,11 +97,11 @@ class Connection:
             reply = self._sent(method, url, data)
         return reply
 
-    def forget(self, reply: Reply) -> None:
+    def forget(self, reply: HttpReply) -> None:
         """It is asked for without a condition the next time."""
         self._known.drop(reply.url)
 
-    def _sent(self, method: str, url: str, data: bytes | None) -> Reply:
+    def _sent(self, method: str, url: str, data: bytes | None) -> HttpReply:
         if origin(url) != origin(self.address.api):
             raise AssertionError(url)  # the token must not go there
         headers = {**self._token.headers(), "Accept-Encoding": "identity"}
@@ -108,7 +112,7 @@ class Connection:
             headers["Content-Type"] = "application/json"
         with self._client().stream(method, url, headers=headers, content=data) as response:
             found = {name.lower(): value for name, value in response.headers.items()}
-            reply = Reply(response.status_code, found, self._body(response), url)
+            reply = HttpReply(response.status_code, found, self._body(response), url)
         if known and reply.status == HTTPStatus.NOT_MODIFIED:
             # The tag is of the body alone: a page that follows may be new.
             paging = {name: value for name, value in found.items() if name in _PAGING}
@@ -143,21 +147,21 @@ class Connection:
         return BadForgeAnswer(host=self.address.host, why=why)
 
 
-class _Known:
+class _KnownAnswers:
     """Answers with their tags, so that what did not change is not sent again; the oldest are forgotten."""
 
     def __init__(self) -> None:
-        self._replies: OrderedDict[str, Reply] = OrderedDict()
+        self._replies: OrderedDict[str, HttpReply] = OrderedDict()
         self._size = 0
 
-    def of(self, url: str) -> Reply | None:
+    def of(self, url: str) -> HttpReply | None:
         return self._replies.get(url)
 
     def drop(self, url: str) -> None:
         before = self._replies.pop(url, None)
         self._size -= len(before.body) if before else 0
 
-    def keep(self, url: str, reply: Reply) -> None:
+    def keep(self, url: str, reply: HttpReply) -> None:
         self.drop(url)
         self._size += len(reply.body)
         self._replies[url] = reply
@@ -166,7 +170,7 @@ class _Known:
             self._size -= len(gone.body)
 
 
-def _open(address: Address, scrub: Callable[[str], str]) -> httpx2.Client:
+def _open(address: ForgeAddress, scrub: Callable[[str], str]) -> httpx2.Client:
     import httpx2  # noqa: PLC0415  # heavy, and only for those who work with a forge
 
     try:

@@ -58,7 +58,7 @@ class ChangeState(StrEnum):
     MERGED = "merged"
 
 
-class Change(NamedTuple):
+class ChangeRequest(NamedTuple):
     number: int
     title: str
     body: str
@@ -78,7 +78,7 @@ class Change(NamedTuple):
         return Item(ItemKind.CHANGE, self.number)
 
 
-class NewChange(NamedTuple):
+class NewChangeRequest(NamedTuple):
     branch: str
     base: str
     title: str

@@ -9,17 +9,17 @@ from urllib.parse import quote, urlsplit
 from ringi.approvals.forge import Item, ItemKind, Project
 from ringi.errors import ForgeConflict, ForgeFailed, ForgeMissing, ForgeRejected
 from ringi.forges.adopt import adopted
-from ringi.forges.connection import Token
+from ringi.forges.connection import ForgeToken
 from ringi.forges.document import (
     Access,
     Account,
-    Change,
+    ChangeRequest,
     ChangeState,
     Comment,
     CommitStatus,
     ForgeReview,
     Issue,
-    NewChange,
+    NewChangeRequest,
     Remark,
 )
 from ringi.forges.github_shapes import (
@@ -27,21 +27,21 @@ from ringi.forges.github_shapes import (
     OPEN,
     VERDICTS,
     CommentShape,
-    Commit,
     EventShape,
     GitCommitShape,
+    GithubCommit,
+    GithubIssue,
+    GithubStatus,
+    GithubTree,
+    GithubUser,
     GraphAnswer,
     GraphData,
-    IssueShape,
     Label,
     Membership,
     Permission,
     Pull,
     RemarkShape,
     ReviewShape,
-    StatusShape,
-    Tree,
-    User,
     account_of,
     change_of,
     comment_of,
@@ -81,8 +81,8 @@ def api_url(base_url: str) -> str:
     return f"https://api.{parts.netloc}" if cloud else f"{base_url}/api/v3"
 
 
-def token_headers(token: str) -> Token:
-    return Token(
+def token_headers(token: str) -> ForgeToken:
+    return ForgeToken(
         {
             "Authorization": f"Bearer {token}",
             "Accept": "application/vnd.github+json",
@@ -92,13 +92,13 @@ def token_headers(token: str) -> Token:
 
 
 def github(client: ForgeClient, project: Project) -> CodeHost:
-    people = _People(client, project)
+    people = _GithubPeople(client, project)
     return CodeHost(
         project,
         people,
-        _Items(client, project, people),
-        _Changes(client, project, people),
-        _Commits(client, project),
+        _GithubItems(client, project, people),
+        _GithubChanges(client, project, people),
+        _GithubCommits(client, project),
     )
 
 
@@ -106,7 +106,7 @@ def _at(project: Project) -> str:
     return f"/repos/{quote(project.path)}"
 
 
-class _People:
+class _GithubPeople:
     def __init__(self, client: ForgeClient, project: Project) -> None:
         self._client = client
         self._project = project
@@ -117,7 +117,7 @@ class _People:
     @cached_property
     def _me(self) -> Account:
         try:
-            return account_of(self._client.get("/user", User, "/user"))
+            return account_of(self._client.get("/user", GithubUser, "/user"))
         except ForgeRejected as error:
             # The token of a workflow belongs to no user; only GraphQL tells whose it is.
             refused = error
@@ -175,14 +175,14 @@ def _is_edited(client: ForgeClient, node_id: str) -> bool:
     return found is None or found.lastEditedAt is not None
 
 
-class _Items:
-    def __init__(self, client: ForgeClient, project: Project, people: _People) -> None:
+class _GithubItems:
+    def __init__(self, client: ForgeClient, project: Project, people: _GithubPeople) -> None:
         self._client = client
         self._project = project
         self._people = people
 
     def issue(self, number: int) -> Issue:
-        found = self._client.get(f"{_at(self._project)}/issues/{number}", IssueShape, self._name(number))
+        found = self._client.get(f"{_at(self._project)}/issues/{number}", GithubIssue, self._name(number))
         kind = ItemKind.CHANGE if found.pull_request else ItemKind.ISSUE
         return Issue(
             Item(kind, found.number),
@@ -233,16 +233,16 @@ class _Items:
         return f"{self._project.path}#{number}"
 
 
-class _Changes:
-    def __init__(self, client: ForgeClient, project: Project, people: _People) -> None:
+class _GithubChanges:
+    def __init__(self, client: ForgeClient, project: Project, people: _GithubPeople) -> None:
         self._client = client
         self._project = project
         self._people = people
 
-    def change(self, number: int) -> Change:
+    def change(self, number: int) -> ChangeRequest:
         return change_of(self._pull(number))
 
-    def from_branch(self, branch: str) -> Change | None:
+    def from_branch(self, branch: str) -> ChangeRequest | None:
         owner = self._project.path.partition("/")[0]
         what = f"{self._project.path}: {branch}"
         found = self._client.pages(
@@ -252,15 +252,15 @@ class _Changes:
         own = [one for one in map(change_of, found) if self._is_from(one, branch)]
         return max(own, key=lambda one: (one.state is ChangeState.OPEN, one.number), default=None)
 
-    def _is_from(self, change: Change, branch: str) -> bool:
+    def _is_from(self, change: ChangeRequest, branch: str) -> bool:
         return change.head_branch == branch and change.head_project.lower() == self._project.path.lower()
 
-    def open(self, wanted: NewChange) -> Change:
+    def open(self, wanted: NewChangeRequest) -> ChangeRequest:
         body = as_body(wanted.body)
         told = {"title": wanted.title, "body": body, "head": wanted.branch, "base": wanted.base}
         path, what = f"{_at(self._project)}/pulls", f"{self._project.path}: {wanted.branch}"
 
-        def make() -> Change:
+        def make() -> ChangeRequest:
             try:
                 made = self._client.change("POST", path, {**told, "draft": wanted.draft}, Pull, what)
             except ForgeConflict as conflict:
@@ -285,7 +285,7 @@ class _Changes:
         body: str = "",
         state: ChangeState | None = None,
         draft: bool | None = None,
-    ) -> Change:
+    ) -> ChangeRequest:
         now = self._pull(number)
         if draft is not None and draft is not now.draft:
             _graph(self._client, _DRAFT if draft else _READY, {"id": now.node_id})
@@ -299,7 +299,7 @@ class _Changes:
             told["state"] = state.value
         return self._edited(number, told) if told else self.change(number)
 
-    def _edited(self, number: int, told: Mapping[str, str]) -> Change:
+    def _edited(self, number: int, told: Mapping[str, str]) -> ChangeRequest:
         path = f"{_at(self._project)}/pulls/{number}"
         return change_of(self._client.change("PATCH", path, told, Pull, f"{self._project.path}#{number}"))
 
@@ -330,7 +330,7 @@ class _Changes:
         )
 
     def commits(self, number: int) -> Sequence[str]:
-        return [one.sha for one in self._list(number, "commits", Commit)]
+        return [one.sha for one in self._list(number, "commits", GithubCommit)]
 
     def _pull(self, number: int) -> Pull:
         return self._client.get(
@@ -342,7 +342,7 @@ class _Changes:
         return self._client.pages(path, kind, f"{self._project.path}#{number}")
 
 
-class _Commits:
+class _GithubCommits:
     def __init__(self, client: ForgeClient, project: Project) -> None:
         self._client = client
         self._project = project
@@ -353,11 +353,11 @@ class _Commits:
 
         def find() -> bool | None:
             listed = f"{_at(self._project)}/commits/{sha}/statuses"
-            found = self._client.get(listed, list[StatusShape], what, per_page="100")
+            found = self._client.get(listed, list[GithubStatus], what, per_page="100")
             return True if says(newest(found, status), told) else None
 
         def make() -> bool:
-            self._client.change("POST", f"{_at(self._project)}/statuses/{sha}", told, StatusShape, what)
+            self._client.change("POST", f"{_at(self._project)}/statuses/{sha}", told, GithubStatus, what)
             return True
 
         self._client.once(find, make)
@@ -372,10 +372,10 @@ class _Commits:
 
     def _below(self, tree: str, folder: str, what: str) -> Iterator[tuple[str, FileOnForge]]:
         path = f"{_at(self._project)}/git/trees/{quote(tree, safe='')}"
-        found = self._client.get(path, Tree, what, recursive="1")
+        found = self._client.get(path, GithubTree, what, recursive="1")
         whole = not found.truncated
         if not whole:  # too many to be told at once: folder by folder
-            found = self._client.get(path, Tree, what)
+            found = self._client.get(path, GithubTree, what)
         for entry in found.tree:
             if entry.type != _TREE:
                 yield folder + entry.path, FileOnForge(entry.mode, entry.sha)

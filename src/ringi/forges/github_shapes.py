@@ -5,7 +5,15 @@ from typing import Final
 
 import msgspec
 
-from ringi.forges.document import Account, Change, ChangeState, Comment, ForgeReview, Remark, ReviewVerdict
+from ringi.forges.document import (
+    Account,
+    ChangeRequest,
+    ChangeState,
+    Comment,
+    ForgeReview,
+    Remark,
+    ReviewVerdict,
+)
 from ringi.forges.http import utc
 
 OPEN: Final = "open"
@@ -20,7 +28,7 @@ VERDICTS: Final = {
 BASE_CHANGED: Final = frozenset(["base_ref_changed", "automatic_base_change_succeeded"])
 
 
-class User(msgspec.Struct):
+class GithubUser(msgspec.Struct):
     login: str
     id: int
     type: str = "User"
@@ -34,13 +42,13 @@ class Pointer(msgspec.Struct):
     """Only whether it is there counts."""
 
 
-class IssueShape(msgspec.Struct):
+class GithubIssue(msgspec.Struct):
     number: int
     title: str
     state: str
     html_url: str
     body: str | None = None
-    user: User | None = None
+    user: GithubUser | None = None
     labels: list[Label | str] = []
     pull_request: Pointer | None = None
 
@@ -53,22 +61,22 @@ class CommentShape(msgspec.Struct):
     updated_at: str
     html_url: str
     body: str | None = None
-    user: User | None = None
+    user: GithubUser | None = None
 
 
-class Repository(msgspec.Struct):
+class GithubRepository(msgspec.Struct):
     full_name: str
 
 
-class Side(msgspec.Struct):
+class GithubSide(msgspec.Struct):
     ref: str
     sha: str
-    repo: Repository | None = None
+    repo: GithubRepository | None = None
 
 
-class Pull(IssueShape):
-    head: Side = msgspec.field(default_factory=lambda: Side("", ""))
-    base: Side = msgspec.field(default_factory=lambda: Side("", ""))
+class Pull(GithubIssue):
+    head: GithubSide = msgspec.field(default_factory=lambda: GithubSide("", ""))
+    base: GithubSide = msgspec.field(default_factory=lambda: GithubSide("", ""))
     draft: bool = False
     merged_at: str | None = None
     node_id: str = ""
@@ -80,7 +88,7 @@ class ReviewShape(msgspec.Struct):
     state: str
     html_url: str
     body: str | None = None
-    user: User | None = None
+    user: GithubUser | None = None
     commit_id: str | None = None
     submitted_at: str | None = None
 
@@ -96,7 +104,7 @@ class RemarkShape(msgspec.Struct):
     created_at: str
     html_url: str
     body: str | None = None
-    user: User | None = None
+    user: GithubUser | None = None
     line: int | None = None
     original_line: int | None = None
     side: str | None = None
@@ -106,26 +114,26 @@ class RemarkShape(msgspec.Struct):
     in_reply_to_id: int | None = None
 
 
-class Commit(msgspec.Struct):
+class GithubCommit(msgspec.Struct):
     sha: str
 
 
-class StatusShape(msgspec.Struct):
+class GithubStatus(msgspec.Struct):
     state: str
     context: str = ""
     description: str | None = None
     target_url: str | None = None
 
 
-class Entry(msgspec.Struct):
+class GithubEntry(msgspec.Struct):
     path: str
     mode: str
     type: str
     sha: str
 
 
-class Tree(msgspec.Struct):
-    tree: list[Entry]
+class GithubTree(msgspec.Struct):
+    tree: list[GithubEntry]
     truncated: bool = False
 
 
@@ -151,13 +159,13 @@ class Viewer(msgspec.Struct):
     databaseId: int = 0  # noqa: N815  # its name there
 
 
-class Words(msgspec.Struct):
+class GithubEdit(msgspec.Struct):
     lastEditedAt: str | None  # noqa: N815
 
 
 class GraphData(msgspec.Struct):
     viewer: Viewer | None = None
-    node: Words | None = None
+    node: GithubEdit | None = None
 
 
 class GraphError(msgspec.Struct):
@@ -169,13 +177,13 @@ class GraphAnswer(msgspec.Struct):
     errors: list[GraphError] = []
 
 
-def account_of(user: User | None) -> Account:
+def account_of(user: GithubUser | None) -> Account:
     if user is None:  # the account is gone
         return Account("ghost", 0, bot=False)
     return Account(user.login, user.id, bot=user.type != "User" or user.login.endswith("[bot]"))
 
 
-def labels_of(found: IssueShape) -> tuple[str, ...]:
+def labels_of(found: GithubIssue) -> tuple[str, ...]:
     return tuple(one if isinstance(one, str) else one.name for one in found.labels)
 
 
@@ -190,9 +198,9 @@ def comment_of(found: CommentShape) -> Comment:
     )
 
 
-def change_of(found: Pull) -> Change:
+def change_of(found: Pull) -> ChangeRequest:
     closed = ChangeState.MERGED if found.merged_at else ChangeState.CLOSED
-    return Change(
+    return ChangeRequest(
         found.number,
         found.title,
         found.body or "",

@@ -11,17 +11,17 @@ from urllib.parse import quote
 from ringi.approvals.forge import Item, ItemKind, Project, page_of
 from ringi.errors import ForgeConflict, ForgeMissing, ForgeRejected
 from ringi.forges.adopt import adopted
-from ringi.forges.connection import Token
+from ringi.forges.connection import ForgeToken
 from ringi.forges.document import (
     Access,
     Account,
-    Change,
+    ChangeRequest,
     ChangeState,
     Comment,
     CommitStatus,
     ForgeReview,
     Issue,
-    NewChange,
+    NewChangeRequest,
     Remark,
     StatusState,
 )
@@ -32,19 +32,19 @@ from ringi.forges.gitlab_shapes import (
     DIFF_NOTE,
     MAINTAINER,
     STATES,
-    Approvals,
-    Commit,
     Discussion,
-    Entry,
-    IssueShape,
+    GitlabApprovals,
+    GitlabCommit,
+    GitlabEntry,
+    GitlabIssue,
+    GitlabPosition,
+    GitlabStatus,
+    GitlabUser,
     Job,
     Member,
     MergeRequest,
     Note,
-    Position,
     ProjectShape,
-    StatusShape,
-    User,
     Version,
     bare,
     reviews_of,
@@ -71,18 +71,18 @@ def api_url(base_url: str) -> str:
     return f"{base_url}/api/v4"
 
 
-def token_headers(token: str, *, job: bool = False) -> Token:
-    return Token({"JOB-TOKEN": token} if job else {"Authorization": f"Bearer {token}"})
+def token_headers(token: str, *, job: bool = False) -> ForgeToken:
+    return ForgeToken({"JOB-TOKEN": token} if job else {"Authorization": f"Bearer {token}"})
 
 
 def gitlab(client: ForgeClient, project: Project) -> CodeHost:
-    people = _People(client, project)
+    people = _GitlabPeople(client, project)
     return CodeHost(
         project,
         people,
-        _Items(client, project, people),
-        _Changes(client, project, people),
-        _Commits(client, project),
+        _GitlabItems(client, project, people),
+        _GitlabChanges(client, project, people),
+        _GitlabCommits(client, project),
     )
 
 
@@ -102,7 +102,7 @@ def _page(project: Project, number: int) -> str:
     return page_of(project, Item(ItemKind.CHANGE, number))
 
 
-class _People:
+class _GitlabPeople:
     def __init__(self, client: ForgeClient, project: Project) -> None:
         self._client = client
         self._project = project
@@ -115,7 +115,7 @@ class _People:
     @cached_property
     def _me(self) -> Account:
         try:
-            return self.account(self._client.get("/user", User, "/user"))
+            return self.account(self._client.get("/user", GitlabUser, "/user"))
         except ForgeRejected as error:
             refused = error
         try:  # the token of a job is nobody's but the job's
@@ -123,15 +123,15 @@ class _People:
         except (ForgeRejected, ForgeMissing):
             raise refused from None
 
-    def account(self, user: User) -> Account:
+    def account(self, user: GitlabUser) -> Account:
         return Account(user.username, user.id, bot=self._is_bot(user))
 
-    def _is_bot(self, user: User) -> bool:
+    def _is_bot(self, user: GitlabUser) -> bool:
         if user.bot is not None:
             return user.bot
         if user.id not in self._bots:
             try:
-                told = self._client.get(f"/users/{user.id}", User, user.username)
+                told = self._client.get(f"/users/{user.id}", GitlabUser, user.username)
                 self._bots[user.id] = bool(told.bot or _BOT.fullmatch(user.username))
             except ForgeMissing:
                 self._bots[user.id] = True  # nobody says that it is a person
@@ -167,21 +167,21 @@ class _People:
 
     def _id(self, login: str) -> int | None:
         if login not in self._ids:
-            found = self._client.get("/users", list[User], login, username=login)
+            found = self._client.get("/users", list[GitlabUser], login, username=login)
             same_name = (one.id for one in found if one.username.lower() == login.lower())
             self._ids[login] = next(same_name, None)
         return self._ids[login]
 
 
-class _Items:
-    def __init__(self, client: ForgeClient, project: Project, people: _People) -> None:
+class _GitlabItems:
+    def __init__(self, client: ForgeClient, project: Project, people: _GitlabPeople) -> None:
         self._client = client
         self._project = project
         self._people = people
 
     def issue(self, number: int) -> Issue:
         item = Item(ItemKind.ISSUE, number)
-        found = self._client.get(self._place(item), IssueShape, _name(self._project, item))
+        found = self._client.get(self._place(item), GitlabIssue, _name(self._project, item))
         return Issue(
             item,
             found.title,
@@ -217,10 +217,10 @@ class _Items:
 
     def label(self, item: Item, name: str, *, on: bool) -> None:
         what = _name(self._project, item)
-        found = self._client.get(self._place(item), IssueShape, what)
+        found = self._client.get(self._place(item), GitlabIssue, what)
         if (name in found.labels) is not on:
             told = {"add_labels" if on else "remove_labels": [name]}
-            self._client.change("PUT", self._place(item), told, IssueShape, what)
+            self._client.change("PUT", self._place(item), told, GitlabIssue, what)
 
     def _place(self, item: Item) -> str:
         return f"{_at(self._project)}/{_PLACES[item.kind]}/{item.number}"
@@ -240,17 +240,17 @@ def _is_comment(note: Note) -> bool:
     return not note.system and note.type != DIFF_NOTE
 
 
-class _Changes:
-    def __init__(self, client: ForgeClient, project: Project, people: _People) -> None:
+class _GitlabChanges:
+    def __init__(self, client: ForgeClient, project: Project, people: _GitlabPeople) -> None:
         self._client = client
         self._project = project
         self._people = people
         self._projects: dict[int, str] = {}
 
-    def change(self, number: int) -> Change:
+    def change(self, number: int) -> ChangeRequest:
         return self._change(self._client.get(self._place(number), MergeRequest, _mr(self._project, number)))
 
-    def from_branch(self, branch: str) -> Change | None:
+    def from_branch(self, branch: str) -> ChangeRequest | None:
         path, what = f"{_at(self._project)}/merge_requests", f"{self._project.path}: {branch}"
         found = self._client.pages(path, MergeRequest, what, source_branch=branch, state="all")
         own = [one for one in found if one.source_project_id == one.target_project_id
@@ -258,7 +258,7 @@ class _Changes:
         best = max(own, key=lambda one: (STATES.get(one.state) is ChangeState.OPEN, one.iid), default=None)
         return self._change(best) if best else None
 
-    def open(self, wanted: NewChange) -> Change:
+    def open(self, wanted: NewChangeRequest) -> ChangeRequest:
         body = as_body(wanted.body)
         title = bare(wanted.title)
         told = {
@@ -269,7 +269,7 @@ class _Changes:
         }
         path, what = f"{_at(self._project)}/merge_requests", f"{self._project.path}: {wanted.branch}"
 
-        def make() -> Change:
+        def make() -> ChangeRequest:
             try:
                 return self._change(self._client.change("POST", path, told, MergeRequest, what))
             except ForgeConflict:
@@ -292,7 +292,7 @@ class _Changes:
         body: str = "",
         state: ChangeState | None = None,
         draft: bool | None = None,
-    ) -> Change:
+    ) -> ChangeRequest:
         now, text = self.change(number), as_body(body)
         told = {}
         wanted = _titled(bare(title) or now.title, draft=now.draft if draft is None else draft)
@@ -304,7 +304,7 @@ class _Changes:
             told["state_event"] = "reopen" if state is ChangeState.OPEN else "close"
         return self._edited(number, told) if told else now
 
-    def _edited(self, number: int, told: Mapping[str, str]) -> Change:
+    def _edited(self, number: int, told: Mapping[str, str]) -> ChangeRequest:
         found = self._client.change(
             "PUT", self._place(number), told, MergeRequest, _mr(self._project, number)
         )
@@ -313,7 +313,7 @@ class _Changes:
     def reviews(self, number: int) -> Sequence[ForgeReview]:
         name, place = _mr(self._project, number), self._place(number)
         notes = self._history(number)
-        approvals = self._client.get(f"{place}/approvals", Approvals, name)
+        approvals = self._client.get(f"{place}/approvals", GitlabApprovals, name)
         versions = self._client.pages(f"{place}/versions", Version, name)
         account = self._people.account
         return reviews_of(
@@ -361,14 +361,14 @@ class _Changes:
         self._client.once(find, make)
 
     def commits(self, number: int) -> Sequence[str]:
-        found = self._client.pages(f"{self._place(number)}/commits", Commit, _mr(self._project, number))
+        found = self._client.pages(f"{self._place(number)}/commits", GitlabCommit, _mr(self._project, number))
         return [one.id for one in reversed(found)]
 
     def _place(self, number: int) -> str:
         return f"{_at(self._project)}/merge_requests/{number}"
 
-    def _change(self, found: MergeRequest) -> Change:
-        return Change(
+    def _change(self, found: MergeRequest) -> ChangeRequest:
+        return ChangeRequest(
             found.iid,
             bare(found.title),
             found.description or "",
@@ -401,8 +401,8 @@ def _titled(title: str, *, draft: bool) -> str:
     return f"Draft: {title}" if draft else title
 
 
-def _remark(people: _People, page: str, thread: Discussion, note: Note) -> Remark:
-    place = note.position or Position()
+def _remark(people: _GitlabPeople, page: str, thread: Discussion, note: Note) -> Remark:
+    place = note.position or GitlabPosition()
     first = thread.notes[0].id
     old_side = place.new_line is None and place.old_line is not None
     return Remark(
@@ -420,7 +420,7 @@ def _remark(people: _People, page: str, thread: Discussion, note: Note) -> Remar
     )
 
 
-class _Commits:
+class _GitlabCommits:
     def __init__(self, client: ForgeClient, project: Project) -> None:
         self._client = client
         self._project = project
@@ -429,18 +429,18 @@ class _Commits:
         sha, what = quote(commit, safe=""), f"{self._project.path}@{commit}"
         told = {"state": _STATES[status.state], "name": status.context, **words_of(status)}
 
-        def there() -> StatusShape | None:
+        def there() -> GitlabStatus | None:
             listed = f"{_at(self._project)}/repository/commits/{sha}/statuses"
-            return newest(self._client.get(listed, list[StatusShape], what, name=status.context), status)
+            return newest(self._client.get(listed, list[GitlabStatus], what, name=status.context), status)
 
-        def find() -> StatusShape | None:
+        def find() -> GitlabStatus | None:
             found = there()
             return found if says(found, told) else None
 
-        def make() -> StatusShape:
+        def make() -> GitlabStatus:
             path = f"{_at(self._project)}/statuses/{sha}"
             try:
-                return self._client.change("POST", path, told, StatusShape, what)
+                return self._client.change("POST", path, told, GitlabStatus, what)
             except ForgeConflict:  # it does not like the same state twice
                 found = there()
                 if found is None or found.state != told["state"]:
@@ -451,11 +451,11 @@ class _Commits:
 
     def files(self, commit: str) -> Mapping[str, FileOnForge]:
         entries = self._client.pages(
-            f"{_at(self._project)}/repository/tree", Entry, f"{self._project.path}@{commit}",
+            f"{_at(self._project)}/repository/tree", GitlabEntry, f"{self._project.path}@{commit}",
             ref=commit, recursive="true", pagination="keyset",
         )  # fmt: skip
         return {one.path: FileOnForge(one.mode, one.id) for one in entries if one.type != _TREE}
 
     def parents(self, commit: str) -> tuple[str, ...]:
         path = f"{_at(self._project)}/repository/commits/{quote(commit, safe='')}"
-        return tuple(self._client.get(path, Commit, f"{self._project.path}@{commit}").parent_ids)
+        return tuple(self._client.get(path, GitlabCommit, f"{self._project.path}@{commit}").parent_ids)

@@ -33,7 +33,7 @@ BASE_CHANGED: Final = lazy_pattern(
 """Likewise: by hand, or because the branch is gone."""
 
 
-class User(msgspec.Struct):
+class GitlabUser(msgspec.Struct):
     id: int
     username: str
     bot: bool | None = None
@@ -41,7 +41,7 @@ class User(msgspec.Struct):
 
 
 class Job(msgspec.Struct):
-    user: User
+    user: GitlabUser
 
 
 class Member(msgspec.Struct):
@@ -58,17 +58,17 @@ class ProjectShape(msgspec.Struct):
     path_with_namespace: str
 
 
-class IssueShape(msgspec.Struct):
+class GitlabIssue(msgspec.Struct):
     iid: int
     title: str
     state: str
     web_url: str
-    author: User
+    author: GitlabUser
     description: str | None = None
     labels: list[str] = []
 
 
-class MergeRequest(IssueShape):
+class MergeRequest(GitlabIssue):
     source_branch: str = ""
     target_branch: str = ""
     source_project_id: int | None = None
@@ -77,7 +77,7 @@ class MergeRequest(IssueShape):
     draft: bool = False
 
 
-class Position(msgspec.Struct):
+class GitlabPosition(msgspec.Struct):
     head_sha: str | None = None
     old_path: str | None = None
     new_path: str | None = None
@@ -87,13 +87,13 @@ class Position(msgspec.Struct):
 
 class Note(msgspec.Struct):
     id: int
-    author: User
+    author: GitlabUser
     created_at: str
     updated_at: str
     body: str = ""
     system: bool = False
     type: str | None = None
-    position: Position | None = None
+    position: GitlabPosition | None = None
 
 
 class Discussion(msgspec.Struct):
@@ -108,28 +108,28 @@ class Version(msgspec.Struct):
 
 
 class Approver(msgspec.Struct):
-    user: User
+    user: GitlabUser
     approved_at: str | None = None
     """Newer ones tell it."""
 
 
-class Approvals(msgspec.Struct):
+class GitlabApprovals(msgspec.Struct):
     approved_by: list[Approver] = []
 
 
-class Commit(msgspec.Struct):
+class GitlabCommit(msgspec.Struct):
     id: str
     parent_ids: list[str] = []
 
 
-class StatusShape(msgspec.Struct):
+class GitlabStatus(msgspec.Struct):
     state: str = msgspec.field(name="status")
     context: str = msgspec.field(name="name", default="")
     description: str | None = None
     target_url: str | None = None
 
 
-class Entry(msgspec.Struct):
+class GitlabEntry(msgspec.Struct):
     id: str
     type: str
     path: str

@@ -27,7 +27,7 @@ from ringi.errors import (
     ForgeRejected,
     ForgeUnreachable,
 )
-from ringi.forges.connection import CALL_SEC, MOST_BYTES, Address, Connection, Reply, Token
+from ringi.forges.connection import CALL_SEC, MOST_BYTES, ForgeAddress, ForgeConnection, ForgeToken, HttpReply
 from ringi.kernel.document import decoder
 from ringi.kernel.process.network import shortened
 from ringi.kernel.text import Text, lazy_pattern
@@ -52,7 +52,7 @@ _NEXT: Final = lazy_pattern(r'<([^<>]*)>\s*;[^,]*\brel="?next"?')
 _LIMITED: Final = lazy_pattern(r"(?i)rate limit|abuse detection")
 
 
-class Pace(NamedTuple):
+class CallTiming(NamedTuple):
     """Time, as far as a call has to do with it."""
 
     monotonic: Callable[[], float] = time.monotonic
@@ -87,12 +87,16 @@ class ForgeClient:
     """`scrub` hides the token in words that come from outside."""
 
     def __init__(
-        self, address: Address, token: Token, scrub: Callable[[str], str], pace: Pace | None = None
+        self,
+        address: ForgeAddress,
+        token: ForgeToken,
+        scrub: Callable[[str], str],
+        pace: CallTiming | None = None,
     ) -> None:
         self.address = address
         self._scrub = scrub
-        self._pace = pace or Pace()
-        self._line = Connection(address, token, scrub, self._pace.monotonic)
+        self._pace = pace or CallTiming()
+        self._line = ForgeConnection(address, token, scrub, self._pace.monotonic)
 
     # What adapters ask for.
 
@@ -160,7 +164,7 @@ class ForgeClient:
             self._pace.sleep(self._pause(attempt))
         raise AssertionError  # it does not end by itself
 
-    def read(self, reply: Reply, kind: type[T]) -> T:
+    def read(self, reply: HttpReply, kind: type[T]) -> T:
         told = reply.headers.get("content-type", "")
         if "json" not in told.lower():
             why = Text("it is {kind}, not JSON", kind=shortened(told, self._scrub) or "—")
@@ -182,14 +186,14 @@ class ForgeClient:
         body: Mapping[str, Any] | None = None,
         *,
         repeatable: bool = False,
-    ) -> Reply:
+    ) -> HttpReply:
         place = path if path.startswith("http") else f"{self.address.api}{path}"
         url = f"{place}?{urlencode(query)}" if query else place
         data = None if body is None else msgspec.json.encode(body)
         until = self._pace.monotonic() + CALL_SEC
         for attempt in range(_MOST_TRIES):
             outcome = self._tried(method, url, what, data)
-            if isinstance(outcome, Reply):
+            if isinstance(outcome, HttpReply):
                 return outcome
             if outcome.arrived and not (repeatable or method in _REPEATABLE):
                 raise Unsure(outcome.error)
@@ -203,7 +207,7 @@ class ForgeClient:
     def _pause(self, attempt: int) -> float:
         return min(2.0**attempt, _LONGEST_PAUSE) * (0.5 + self._pace.jitter() / 2)
 
-    def _tried(self, method: str, url: str, what: str, data: bytes | None) -> Reply | _Later:
+    def _tried(self, method: str, url: str, what: str, data: bytes | None) -> HttpReply | _Later:
         import httpx2  # noqa: PLC0415  # heavy, and only for those who work with a forge
 
         try:
@@ -219,7 +223,7 @@ class ForgeClient:
 
     # What an answer means.
 
-    def _judged(self, method: str, what: str, reply: Reply) -> Reply | _Later:
+    def _judged(self, method: str, what: str, reply: HttpReply) -> HttpReply | _Later:
         status, host = reply.status, self.address.host
         if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
             return reply
@@ -243,7 +247,7 @@ class ForgeClient:
             raise ForgeConflict(host=host, why=words)
         raise ForgeFailed(host=host, why=f"{method}: {words}")
 
-    def _asked_pause(self, reply: Reply) -> float | None:
+    def _asked_pause(self, reply: HttpReply) -> float | None:
         """In seconds. Its clock may differ from ours, so moments are compared with the date it tells."""
         now = _moment(reply.headers.get("date", "")) or self._pace.wall()
         told = reply.headers.get("retry-after", "").strip()
@@ -261,7 +265,7 @@ class ForgeClient:
         return BadForgeAnswer(host=self.address.host, why=why)
 
 
-def _next_page(reply: Reply, query: Query) -> Query | None:
+def _next_page(reply: HttpReply, query: Query) -> Query | None:
     """Only what it says about the page is taken: the place stays ours."""
     if after := reply.headers.get("x-next-page"):
         return {**query, "page": after}
@@ -270,7 +274,7 @@ def _next_page(reply: Reply, query: Query) -> Query | None:
     return None
 
 
-def _is_full(reply: Reply) -> bool:
+def _is_full(reply: HttpReply) -> bool:
     """As the forge counts: it leaves out what the account may not see, and counts it all the same."""
     total = reply.headers.get("x-total", "")
     size = reply.headers.get("x-per-page", "")
@@ -279,7 +283,7 @@ def _is_full(reply: Reply) -> bool:
     return count > 0 and per_page > 0 and count % per_page == 0
 
 
-def _is_limited(reply: Reply, said: str) -> bool:
+def _is_limited(reply: HttpReply, said: str) -> bool:
     headers = reply.headers
     return (
         "retry-after" in headers or headers.get("x-ratelimit-remaining") == "0" or bool(_LIMITED.search(said))
@@ -294,7 +298,7 @@ def _moment(text: str) -> float | None:
         return None
 
 
-def _said(reply: Reply) -> str:
+def _said(reply: HttpReply) -> str:
     """The words of an error, wherever the forge puts them."""
     if "json" not in reply.headers.get("content-type", "").lower():
         return ""

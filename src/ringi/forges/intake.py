@@ -18,9 +18,9 @@ from ringi.approvals.who import actor_at
 from ringi.engine.prompts import language_of
 from ringi.engine.run_parts import line
 from ringi.errors import BranchRefused, ItemRefused
-from ringi.forges.document import Account, Change, ChangeState, Issue
-from ringi.forges.listen import Listener, Spoken
-from ringi.forges.markdown import Seen, seen
+from ringi.forges.document import Account, ChangeRequest, ChangeState, Issue
+from ringi.forges.listen import ForgeListener, Spoken
+from ringi.forges.markdown import VisibleText, seen
 from ringi.forges.terms import approved_here, terms_here
 from ringi.forges.view import NAME_ISSUE, change_name, item_name
 from ringi.kernel.document import prepared
@@ -53,7 +53,7 @@ class Quote(NamedTuple):
 
     who: Account
     at: str
-    words: Seen
+    words: VisibleText
     place: str = ""
     """A line of a file, if it is about one."""
 
@@ -144,7 +144,7 @@ def _is_about(terms: ForgeTerms | None, project: Project, item: Item) -> bool:
     return terms is not None and terms.project == project and terms.item == item
 
 
-def _require_checked_out(workspace: Workspace, terms: ForgeTerms, change: Change) -> None:
+def _require_checked_out(workspace: Workspace, terms: ForgeTerms, change: ChangeRequest) -> None:
     """The run begins with its newest commit, which the person has checked out."""
     name = item_name(terms.project, change.item)
     if change.head_project.lower() != terms.project.path.lower():
@@ -172,7 +172,7 @@ def _require_checked_out(workspace: Workspace, terms: ForgeTerms, change: Change
 
 def read_item(host: CodeHost, item: Item, *, read_all: bool = False) -> Intake:
     """Raises ItemRefused if it is closed, or nobody said anything that counts; ForgeFailed."""
-    found: Change | Issue
+    found: ChangeRequest | Issue
     if item.kind is ItemKind.CHANGE:
         found = host.changes.change(item.number)
         is_open = found.state is ChangeState.OPEN
@@ -184,7 +184,7 @@ def read_item(host: CodeHost, item: Item, *, read_all: bool = False) -> Intake:
     if not is_open:
         todo = Text('Open it again there, or say here what you want: ringi run "…"')
         raise ItemRefused(item=name, why=Text("it is closed"), todo=todo)
-    listener = Listener(host)
+    listener = ForgeListener(host)
 
     def counts(who: Account) -> bool:
         return read_all or listener.counts(who)
@@ -207,7 +207,7 @@ def read_item(host: CodeHost, item: Item, *, read_all: bool = False) -> Intake:
     return Intake(host.project, item, found.url, title, author, said, others, left_out)
 
 
-def _comments(listener: Listener, item: Item) -> list[Spoken]:
+def _comments(listener: ForgeListener, item: Item) -> list[Spoken]:
     """Without what we wrote, and what was only said to us; the oldest first."""
     found = [
         one

@@ -14,7 +14,7 @@ from ringi.approvals.forge import ForgeTerms, Item, ItemKind, ReviewHow, ReviewP
 from ringi.forges.document import (
     MARKED,
     Account,
-    Change,
+    ChangeRequest,
     Comment,
     ForgeReview,
     Remark,
@@ -40,20 +40,20 @@ class Verb(StrEnum):
     """Whatever else begins with /ringi: somebody else reads it, or nobody."""
 
 
-class Command(NamedTuple):
+class ForgeCommand(NamedTuple):
     verb: Verb
     words: str = ""
     """Digits of what is approved, or what should be different."""
 
 
-def command_in(body: str) -> Command | None:
+def command_in(body: str) -> ForgeCommand | None:
     """A comment is a command if it begins with one; None if it is words."""
     if digits := approved_in(body):
-        return Command(Verb.APPROVE, digits)
+        return ForgeCommand(Verb.APPROVE, digits)
     text = "" if begins_with_code(body) else body.strip()
     if found := _REJECT.match(text):
-        return Command(Verb.REJECT, found[1].strip())
-    return Command(Verb.OTHER) if _OTHER.match(text) else None
+        return ForgeCommand(Verb.REJECT, found[1].strip())
+    return ForgeCommand(Verb.OTHER) if _OTHER.match(text) else None
 
 
 class Spoken(NamedTuple):
@@ -81,14 +81,14 @@ class Spoken(NamedTuple):
         return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
     @property
-    def command(self) -> Command | None:
+    def command(self) -> ForgeCommand | None:
         return command_in(self.body) if self.comment else None
 
 
-class Page(NamedTuple):
+class ForgePage(NamedTuple):
     """What a forge shows of a run, as it was read now."""
 
-    change: Change | None
+    change: ChangeRequest | None
     comments: tuple[Spoken, ...] = ()
     reviews: tuple[Spoken, ...] = ()
     remarks: tuple[Spoken, ...] = ()
@@ -98,7 +98,7 @@ class Page(NamedTuple):
         return (*self.comments, *self.reviews, *self.remarks)
 
 
-class Listener:
+class ForgeListener:
     """One project, for one round: what an account may do is asked once."""
 
     def __init__(self, host: CodeHost) -> None:
@@ -109,7 +109,7 @@ class Listener:
     def me(self) -> Account:
         return self.host.people.me()
 
-    def page(self, run: Run, terms: ForgeTerms) -> Page:
+    def page(self, run: Run, terms: ForgeTerms) -> ForgePage:
         """Reviews are read before remarks: those of a review are there once it is."""
         items = [terms.item] if terms.item else []
         change, reviews, remarks = None, list[Spoken](), list[Spoken]()
@@ -118,7 +118,7 @@ class Listener:
             reviews, remarks = self.reviews(change.item), self.remarks(change.item)
             items = [*(one for one in items if one != change.item), change.item]
         comments = [one for item in items for one in self.comments(item)]
-        return Page(change, tuple(comments), tuple(reviews), tuple(remarks))
+        return ForgePage(change, tuple(comments), tuple(reviews), tuple(remarks))
 
     def spoken(self, item: Item) -> list[Spoken]:
         """All that was said in it, by kind."""

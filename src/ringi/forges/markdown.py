@@ -96,7 +96,7 @@ def _folded(line: str) -> list[str]:
 # From the forge.
 
 
-class Seen(NamedTuple):
+class VisibleText(NamedTuple):
     text: str
     """With a note in place of what the page hides."""
     bare: str
@@ -105,11 +105,11 @@ class Seen(NamedTuple):
     """What a reader of the page does not see: HTML comments."""
 
 
-def seen(body: str) -> Seen:
+def seen(body: str) -> VisibleText:
     """What a page shows of it; characters that deceive are made visible."""
     kept, hidden = _without_comments(body.replace("\r\n", "\n").replace("\r", "\n"))
     notes = [f"[left out: an HTML comment of {len(one)} characters]" for one in hidden]
-    return Seen(_shown(kept, notes), _shown(kept, [""] * len(notes)), tuple(hidden))
+    return VisibleText(_shown(kept, notes), _shown(kept, [""] * len(notes)), tuple(hidden))
 
 
 def _shown(kept: Sequence[str], notes: Sequence[str]) -> str:

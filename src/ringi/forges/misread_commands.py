@@ -9,7 +9,7 @@ from ringi.forges.document import mark_line, own_lines
 from ringi.forges.listen import Spoken, Verb
 from ringi.forges.markdown import literal
 from ringi.forges.progress import LONGEST
-from ringi.forges.watch_project import About, ProjectWatch
+from ringi.forges.watch_project import ProjectWatch, WatchTarget
 from ringi.kernel.text import Text, in_language, lazy_pattern, visible
 
 _TRIES: Final = lazy_pattern(r"/ringi\s+(?:approve|reject)\b", re.IGNORECASE)
@@ -46,19 +46,19 @@ def misread(said: Spoken, asked: Sequence[str] = ()) -> Text | None:
     return None
 
 
-def tell(watch: ProjectWatch, about: About, found: Iterable[tuple[Spoken, Text]]) -> Sequence[str]:
+def tell(watch: ProjectWatch, about: WatchTarget, found: Iterable[tuple[Spoken, Text]]) -> Sequence[str]:
     """Here, each once; lines for the progress comment with those that are new."""
     return notes(
         about, [(said, words) for said, words in found if watch.ignore(about.id, said, words, "unclear")]
     )
 
 
-def notes(about: About, found: Sequence[tuple[Spoken, Text]]) -> Sequence[str]:
+def notes(about: WatchTarget, found: Sequence[tuple[Spoken, Text]]) -> Sequence[str]:
     say = in_language(about.language)
     return [literal(say(words)) for _, words in found[-_NOTES:]]
 
 
-def add_to_progress(watch: ProjectWatch, about: About, lines: Sequence[str]) -> None:
+def add_to_progress(watch: ProjectWatch, about: WatchTarget, lines: Sequence[str]) -> None:
     """Below what the comment says now. Raises ForgeFailed."""
     if not lines or not about.terms.comments or not about.terms.item:
         return

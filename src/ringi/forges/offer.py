@@ -39,7 +39,7 @@ from ringi.errors import (
     SyncFailed,
 )
 from ringi.forges.body import change_body, change_title
-from ringi.forges.document import Change, ChangeState, CommitStatus, NewChange, StatusState
+from ringi.forges.document import ChangeRequest, ChangeState, CommitStatus, NewChangeRequest, StatusState
 from ringi.forges.port import CodeHost
 from ringi.forges.progress import tell_run
 from ringi.forges.terms import reviews_count
@@ -310,7 +310,7 @@ def _moved(there: _OnForge, now: str) -> OfferMoved:
 # The change.
 
 
-def _known(there: _OnForge) -> Change | None:
+def _known(there: _OnForge) -> ChangeRequest | None:
     """Ours by its number, or by branches and author if nobody could note the number."""
     run, host = there.run, there.host
     if there.offer.number:
@@ -346,7 +346,7 @@ def _open(there: _OnForge) -> None:
         return
     there.hear(Text("opening a draft {change}", change=change_name(there.terms.project)))
     title = mask(change_title(run, there.plan))
-    change = there.host.changes.open(NewChange(run.work_branch, run.base_branch, title, body))
+    change = there.host.changes.open(NewChangeRequest(run.work_branch, run.base_branch, title, body))
     there.save(f"opened {change.url}", number=change.number, url=change.url)
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from ringi.forges.document import (
         Access,
         Account,
-        Change,
+        ChangeRequest,
         ChangeState,
         Comment,
         CommitStatus,
         ForgeReview,
         Issue,
-        NewChange,
+        NewChangeRequest,
         Remark,
     )
 
@@ -56,13 +56,13 @@ class Items(Protocol):
         """Makes the label if the project does not have it."""
 
 
-class Changes(Protocol):
-    def change(self, number: int) -> Change: ...
+class ChangeRequests(Protocol):
+    def change(self, number: int) -> ChangeRequest: ...
 
-    def from_branch(self, branch: str) -> Change | None:
+    def from_branch(self, branch: str) -> ChangeRequest | None:
         """The open one from this branch of the project, or the newest."""
 
-    def open(self, wanted: NewChange) -> Change:
+    def open(self, wanted: NewChangeRequest) -> ChangeRequest:
         """The open one from this branch if there is one, edited if it says something else.
 
         Raises ChangeTaken, with nothing edited, if that is by another account or has another base.
@@ -76,7 +76,7 @@ class Changes(Protocol):
         body: str = "",
         state: ChangeState | None = None,
         draft: bool | None = None,
-    ) -> Change:
+    ) -> ChangeRequest:
         """What is empty stays. `state` is OPEN or CLOSED."""
 
     def reviews(self, number: int) -> Sequence[ForgeReview]:
@@ -118,7 +118,7 @@ class CodeHost(NamedTuple):
     project: Project
     people: People
     items: Items
-    changes: Changes
+    changes: ChangeRequests
     commits: ForgeCommits
 
 

@@ -57,7 +57,7 @@ _REJECT: Final = "```text\n/ringi reject …\n```"
 _MARKS: Final = {StepStatus.DONE: "[x]"}
 
 
-class Progress(NamedTuple):
+class ProgressComment(NamedTuple):
     body: str
     person_needed: bool
 
@@ -70,7 +70,7 @@ def mark_of(session_id: str, run_id: str) -> str:
 # Of a session.
 
 
-def of_session(stored: StoredSession, digest: str = "") -> Progress:
+def of_session(stored: StoredSession, digest: str = "") -> ProgressComment:
     """`digest` is of what a person would approve now; without it nobody is told how to approve it here."""
     say, due = in_language(stored.facts.language), pending(state_of(stored))
     match due:
@@ -89,7 +89,7 @@ def of_session(stored: StoredSession, digest: str = "") -> Progress:
     return _progress(Text("Being planned"), [say(Text("Questions or a plan follow here."))], say)
 
 
-def asked(stored: StoredSession, say: Say) -> Progress:
+def asked(stored: StoredSession, say: Say) -> ProgressComment:
     """The open questions or decisions, with the number that an answer begins with."""
     session = stored.session
     questions = [*enumerate(session.questions, 1)][session.current_question_index :]
@@ -123,7 +123,7 @@ def _decision(number: int, asked: DecisionPoint, say: Say) -> str:
     return "\n".join([f"**d{number}.** {in_line(asked.topic)}", "", *rows])
 
 
-def planned(stored: StoredSession, due: ApprovalPending, digest: str, say: Say) -> Progress:
+def planned(stored: StoredSession, due: ApprovalPending, digest: str, say: Say) -> ProgressComment:
     """What a person would approve, whole; if that is too long for a comment, it is approved elsewhere."""
     lines = list(plain(review_lines(stored, due), say))
     whole = as_block(lines[1:] if not lines[0] else lines)
@@ -165,7 +165,7 @@ def of_run(
     revision: ReviewedRevision | None = None,
     *,
     counts: bool = True,
-) -> Progress:
+) -> ProgressComment:
     """`revision`: the one of how a step is made that waits for a person. `counts`: a yes there does."""
     say = in_language(language_of(run.instruction))
     if run.phase is RunPhase.COMPLETED:
@@ -182,12 +182,12 @@ def of_run(
     return working(run, plan, say)
 
 
-def working(run: Run, plan: RunPlan | None, say: Say) -> Progress:
+def working(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
     """Nobody is needed."""
     return _progress(Text("At work"), [*_steps(run, plan, say), *_where(run, say)], say)
 
 
-def stopped(run: Run, plan: RunPlan | None, say: Say) -> Progress:
+def stopped(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
     """It cannot go on without a person; the output of what failed stays on the machine of the run."""
     parts = []
     if run.stop:
@@ -205,7 +205,7 @@ def stopped(run: Run, plan: RunPlan | None, say: Say) -> Progress:
 
 def revised(
     run: Run, plan: RunPlan | None, found: ReviewedRevision, say: Say, *, counts: bool = True
-) -> Progress:
+) -> ProgressComment:
     """Nobody works on the step until somebody decides, or the time for that is up."""
     parts = [as_block(plain(proposed_lines(found.process, found.record, found.lines), say))]
     words = Text(
@@ -217,7 +217,7 @@ def revised(
     return _progress(Text("A revision of the plan waits for approval"), parts, say, person_needed=True)
 
 
-def offered(run: Run, plan: RunPlan | None, say: Say, *, counts: bool = True) -> Progress:
+def offered(run: Run, plan: RunPlan | None, say: Say, *, counts: bool = True) -> ProgressComment:
     """Its steps are in a pull or merge request and wait for a review."""
     change = change_name(run.forge.project) if run.forge else Text("pull request")
     words = Text(
@@ -236,7 +236,7 @@ def offered(run: Run, plan: RunPlan | None, say: Say, *, counts: bool = True) ->
     return _progress(Text("Ready for review"), parts, say, person_needed=True)
 
 
-def done(run: Run, plan: RunPlan | None, say: Say) -> Progress:
+def done(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
     parts = [*_where(run, say), *_steps(run, plan, say)]
     if run.offer and run.offer.number and not run.undone:
         change = change_name(run.forge.project) if run.forge else Text("pull request")
@@ -247,7 +247,7 @@ def done(run: Run, plan: RunPlan | None, say: Say) -> Progress:
     return _progress(Text("Undone") if run.undone else Text("Done"), parts, say)
 
 
-def cancelled(run: Run, plan: RunPlan | None, say: Say) -> Progress:
+def cancelled(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
     words = Text("Nothing more of it will be done.")
     if run.replaced_by:
         words = Text("It is planned anew as {run}.", run=f"`{run.replaced_by}`")
@@ -277,9 +277,9 @@ def _where(run: Run, say: Say) -> Iterator[str]:
 # Common to all.
 
 
-def _progress(title: Text, parts: Iterable[str], say: Say, *, person_needed: bool = False) -> Progress:
+def _progress(title: Text, parts: Iterable[str], say: Say, *, person_needed: bool = False) -> ProgressComment:
     body = "\n\n".join([f"### {say(title)}", *filter(None, parts)])
-    return Progress(body if len(body) <= LONGEST * 1.05 else f"{body[:LONGEST]}\n\n…", person_needed)
+    return ProgressComment(body if len(body) <= LONGEST * 1.05 else f"{body[:LONGEST]}\n\n…", person_needed)
 
 
 def plain(lines: Iterable[Line], say: Say) -> Iterator[str]:
@@ -330,7 +330,7 @@ def tell_run(workspace: Workspace, run: Run) -> None:
         _write(workspace, run.forge, mark_of(run.planning_session_id, run.run_id), shown)
 
 
-def _write(workspace: Workspace, terms: ForgeTerms, mark: str, progress: Progress) -> None:
+def _write(workspace: Workspace, terms: ForgeTerms, mark: str, progress: ProgressComment) -> None:
     """As far as the terms have a comment and a label."""
     if not terms.item:
         return

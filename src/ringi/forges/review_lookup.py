@@ -14,7 +14,7 @@ from ringi.approvals.forge import CheckedReview, ItemKind, Project, ReviewHow, R
 from ringi.errors import ForgeMissing, ReviewRefused
 from ringi.forges.document import (
     Account,
-    Change,
+    ChangeRequest,
     ChangeState,
     ForgeReview,
     ReviewVerdict,
@@ -126,13 +126,13 @@ def _given(host: CodeHost, review: ReviewProof) -> Yes:
     return Yes(given.author, given.commit, approved_in(given.body), given.at, given.url)
 
 
-def not_its_own(change: Change, author: Account) -> Text | None:
+def not_its_own(change: ChangeRequest, author: Account) -> Text | None:
     if _same(change.author, author):
         return Text("{login} opened the change", login=author.login)
     return None
 
 
-def another_base(host: CodeHost, change: Change, base: str, said_at: str) -> Text | None:
+def another_base(host: CodeHost, change: ChangeRequest, base: str, said_at: str) -> Text | None:
     """What the other branch has already, the page of the change does not show."""
     if change.base_branch != base:
         return Text(
@@ -182,7 +182,7 @@ def _rewritten(host: CodeHost, review: ReviewProof, head: str) -> Text | None:
     return None
 
 
-def _unlike_offer(host: CodeHost, change: Change, wanted: WantedReview, said_at: str) -> Text | None:
+def _unlike_offer(host: CodeHost, change: ChangeRequest, wanted: WantedReview, said_at: str) -> Text | None:
     if change.state is ChangeState.CLOSED:
         return Text("the change was closed")
     if change.head_commit != wanted.head:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.approvals.forge import ForgeTerms
-from ringi.engine.process import Feedback
+from ringi.engine.process import RunFeedback
 from ringi.errors import BadTransition, InvalidSpecs, NotFound
 from ringi.forges.document import Remark, ReviewVerdict
-from ringi.forges.listen import Page, Spoken, Verb
+from ringi.forges.listen import ForgePage, Spoken, Verb
 from ringi.forges.progress import mark_of
 from ringi.forges.watch_project import NewsKind, ProjectWatch
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.patch.line_changes import Change, line_changes
+from ringi.patch.line_changes import LineChange, line_changes
 from ringi.patch.merge import text_lines
 from ringi.plans.document import PlanStatus
 from ringi.plans.feedback import Side, rejections
@@ -38,7 +38,7 @@ _REQUESTED: Final = Text("changes requested")
 _SEE: Final = Text("See the comments on its lines.")
 
 
-def take_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: Page) -> None:
+def take_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: ForgePage) -> None:
     """What is new is recorded, each once; whoever works on the run hears it next."""
     known = {one.ref for one in watch.workspace.store.processes.feedback(run.run_id)}
     fresh = [one for one in page.all if one.ref not in known and watch.is_new(f"{run.run_id} {one.ref}")]
@@ -61,7 +61,7 @@ def take_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: Page) -> 
         watch.say(run.run_id, NewsKind.HEARD, words, said)
 
 
-def asked_since(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: Page) -> str:
+def asked_since(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: ForgePage) -> str:
     """Older words on the item of the run were in the request."""
     asked = (one for one in page.comments if one.item == terms.item)
     return watch.listener.began(asked, mark_of(run.planning_session_id, run.run_id)) or run.created_at
@@ -90,8 +90,8 @@ def first_line(said: Spoken) -> Text | str:
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
-def _feedback(watch: ProjectWatch, run: Run, said: Spoken) -> Feedback:
-    return Feedback(
+def _feedback(watch: ProjectWatch, run: Run, said: Spoken) -> RunFeedback:
+    return RunFeedback(
         feedback_id=watch.workspace.ids(),
         run_id=run.run_id,
         at=watch.workspace.clock.now(),
@@ -105,7 +105,7 @@ def _feedback(watch: ProjectWatch, run: Run, said: Spoken) -> Feedback:
 # What goes back to the steps.
 
 
-def unheard_words(workspace: Workspace, run: Run) -> list[Feedback]:
+def unheard_words(workspace: Workspace, run: Run) -> list[RunFeedback]:
     """What people said that no step was told."""
     return [one for one in unheard(run, workspace.store.processes.feedback(run.run_id)) if not one.agent]
 
@@ -132,7 +132,7 @@ def send_back(workspace: Workspace, run_id: str, spoken: Iterable[Spoken], by: s
 
 
 def _sorted(
-    lines: PlanLines, rows: Sequence[Feedback], spoken: Mapping[str, Spoken]
+    lines: PlanLines, rows: Sequence[RunFeedback], spoken: Mapping[str, Spoken]
 ) -> tuple[Mapping[str, Sequence[str]], Sequence[str]]:
     """By step, without what is a comment on one of its lines; and what is about none of them."""
     by_step: dict[str, list[str]] = {}
@@ -184,7 +184,7 @@ class StepFiles(NamedTuple):
     files: Mapping[str, Bytes]
 
 
-class Place(NamedTuple):
+class FeedbackPlace(NamedTuple):
     step_id: str
     path: str
     line: int
@@ -208,7 +208,7 @@ class PlanLines:
             return StepFiles(step_id, {one.path: Bytes(one.old, one.new) for parts in found for one in parts})
         return StepFiles(step_id, {})
 
-    def place(self, remark: Remark) -> Place | None:
+    def place(self, remark: Remark) -> FeedbackPlace | None:
         """Of a commit that is not the newest any more only the file is certain."""
         line = remark.line if remark.commit in {"", self._head} else 0
         return place_of(self._files, remark.path, line, Side.OLD if remark.old_side else Side.NEW)
@@ -230,12 +230,12 @@ class PlanLines:
         return True
 
 
-def place_of(steps: Sequence[StepFiles], path: str, line: int, side: Side) -> Place | None:
+def place_of(steps: Sequence[StepFiles], path: str, line: int, side: Side) -> FeedbackPlace | None:
     """`line` is of the file after all the steps, or before them; None if no step changed the file."""
     touching = [step for step in steps if path in step.files]
     if not touching:
         return None
-    whole = Place(touching[-1].step_id, path, 0, side)
+    whole = FeedbackPlace(touching[-1].step_id, path, 0, side)
     if line < 1:
         return whole
     ordered, moved = (touching, _later) if side is Side.OLD else (touching[::-1], _earlier)
@@ -243,10 +243,12 @@ def place_of(steps: Sequence[StepFiles], path: str, line: int, side: Side) -> Pl
 
 
 def _found(
-    steps: Sequence[StepFiles], wanted: Place, moved: Callable[[Sequence[Change], int], int | None]
-) -> Place | None:
+    steps: Sequence[StepFiles],
+    wanted: FeedbackPlace,
+    moved: Callable[[Sequence[LineChange], int], int | None],
+) -> FeedbackPlace | None:
     """None if there is no such line. One that no step changed belongs to the first that is asked."""
-    first: Place | None = None
+    first: FeedbackPlace | None = None
     line = wanted.line
     for step in steps:
         old, new = (text_lines(data or b"") for data in step.files[wanted.path])
@@ -260,7 +262,7 @@ def _found(
     return first
 
 
-def _earlier(changes: Sequence[Change], line: int) -> int | None:
+def _earlier(changes: Sequence[LineChange], line: int) -> int | None:
     """The number of a new line before these changes; None if they made it."""
     shift = 0
     for change in changes:
@@ -272,6 +274,6 @@ def _earlier(changes: Sequence[Change], line: int) -> int | None:
     return line + shift
 
 
-def _later(changes: Sequence[Change], line: int) -> int | None:
+def _later(changes: Sequence[LineChange], line: int) -> int | None:
     """The number of an old line after these changes; None if they removed it."""
-    return _earlier([Change(one.new, one.new_end, one.old, one.old_end) for one in changes], line)
+    return _earlier([LineChange(one.new, one.new_end, one.old, one.old_end) for one in changes], line)

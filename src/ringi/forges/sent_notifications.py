@@ -10,7 +10,7 @@ _MOST: Final = 2_000
 _MOST_BYTES: Final = 1 << 20
 
 
-class Told:
+class SentNotifications:
     """One line for each thing, the oldest first. If the file is lost, something is said twice."""
 
     def __init__(self, file: Path) -> None:

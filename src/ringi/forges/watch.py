@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ringi.approvals.forge import Project
 from ringi.errors import ForgeRejected, Interrupted, NotFound, RingiError, Usage
 from ringi.forges.offer import is_due
-from ringi.forges.watch_project import News, NewsKind, ProjectWatch, Standing, WatchActions
+from ringi.forges.watch_project import NewsKind, ProjectWatch, Standing, WatchActions, WatchEvent
 from ringi.forges.watch_run import look_at_run
 from ringi.forges.watch_session import look_at_session
 from ringi.kernel.text import Text
@@ -88,7 +88,7 @@ class Watcher:
         words = Text(error.message, **error.details)
         if self._failing != (said := f"{error.code} {words}"):
             self._failing = said
-            self._actions.tell(News(id_, NewsKind.FAILED, words))
+            self._actions.tell(WatchEvent(id_, NewsKind.FAILED, words))
 
 
 def watch(watcher: Watcher, name: str, poll_sec: float, wait: Callable[[float], None]) -> Round:

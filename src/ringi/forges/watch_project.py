@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ringi.approvals.forge import ForgeTerms, Project
 from ringi.forges.document import mark_line
-from ringi.forges.listen import Listener, Spoken
+from ringi.forges.listen import ForgeListener, Spoken
 from ringi.forges.markdown import literal
 from ringi.forges.port import CodeHost
 from ringi.kernel.text import Text, in_language
@@ -39,7 +39,7 @@ class NewsKind(StrEnum):
     FAILED = "failed"
 
 
-class News(NamedTuple):
+class WatchEvent(NamedTuple):
     """One line for each thing that happened."""
 
     about: str
@@ -65,7 +65,7 @@ class WatchActions(NamedTuple):
     """What a watcher does beside listening."""
 
     host: Callable[[Project], CodeHost]
-    tell: Callable[[News], None]
+    tell: Callable[[WatchEvent], None]
     lock: Callable[[str], AbstractContextManager[None]]
     """Of a run; raises Busy if another process has it."""
     go_on: Callable[[str, RunOptions], Run]
@@ -77,7 +77,7 @@ class WatchActions(NamedTuple):
     """Whether nobody was told of it, by this or an earlier watcher; from now on somebody was."""
 
 
-class About(NamedTuple):
+class WatchTarget(NamedTuple):
     """What is watched."""
 
     id: str
@@ -95,7 +95,7 @@ class ProjectWatch:
     ) -> None:
         self.workspace = workspace
         self.host = actions.host(project)
-        self.listener = Listener(self.host)
+        self.listener = ForgeListener(self.host)
         self.actions = actions
         self._passed = passed
 
@@ -114,7 +114,7 @@ class ProjectWatch:
 
     def say(self, about: str, kind: NewsKind, words: Text, said: Spoken | None = None, url: str = "") -> None:
         by, url = (self.who(said), said.url) if said else ("", url)
-        self.actions.tell(News(about, kind, words, by, url))
+        self.actions.tell(WatchEvent(about, kind, words, by, url))
 
     def ignore(self, about: str, said: Spoken, words: Text, key: str = "ignored") -> bool:
         """Whether it is said now: only once, also if a session and then its run see it."""
@@ -128,7 +128,7 @@ class ProjectWatch:
         words = Text("{who} may not write to this project: not read", who=self.who(said))
         self.ignore(about, said, words)
 
-    def refuse(self, about: About, said: Spoken, why: Text) -> None:
+    def refuse(self, about: WatchTarget, said: Spoken, why: Text) -> None:
         """Says here and there why something does not count."""
         self.say(about.id, NewsKind.REFUSED, Text("{who}: {why}", who=self.who(said), why=why), said)
         if about.terms.comments:

@@ -9,13 +9,13 @@ from ringi.errors import Busy, ForgeFailed, ReviewRefused, RingiError
 from ringi.forges.answers import heard
 from ringi.forges.approve_review import approve_offer, approve_revision, yes_key, yeses
 from ringi.forges.document import ChangeState, ReviewVerdict, mark_line
-from ringi.forges.listen import Page, Spoken, Verb, newest_verdicts
+from ringi.forges.listen import ForgePage, Spoken, Verb, newest_verdicts
 from ringi.forges.markdown import literal
 from ringi.forges.misread_commands import add_to_progress, misread, tell
 from ringi.forges.offer import is_due, is_offered
 from ringi.forges.progress import mark_of
 from ringi.forges.run_feedback import asked_since, send_back, take_words, unheard_words
-from ringi.forges.watch_project import About, NewsKind, ProjectWatch, Standing
+from ringi.forges.watch_project import NewsKind, ProjectWatch, Standing, WatchTarget
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.plans.document import PlanStatus
 from ringi.plans.feedback import rejections
@@ -43,7 +43,7 @@ def look_at_run(watch: ProjectWatch, run_id: str) -> Standing:
         return Standing.OVER
     if run.phase in OVER:
         with watch.actions.lock(run_id):
-            return RunWatch(watch, run, run.forge, Page(None)).tell_end()
+            return RunWatch(watch, run, run.forge, ForgePage(None)).tell_end()
     page = _unused(watch, run, watch.listener.page(run, run.forge))
     take_words(watch, run, run.forge, page)
     try:
@@ -57,7 +57,7 @@ def look_at_run(watch: ProjectWatch, run_id: str) -> Standing:
     return Standing.OVER if found.run.phase in OVER else Standing.WAITS
 
 
-def _unused(watch: ProjectWatch, run: Run, page: Page) -> Page:
+def _unused(watch: ProjectWatch, run: Run, page: ForgePage) -> ForgePage:
     """Without the comments that answered its planning session, or that it refused."""
     if not run.planning_session_id or not page.comments:
         return page
@@ -70,7 +70,7 @@ def _unused(watch: ProjectWatch, run: Run, page: Page) -> Page:
 class RunWatch:
     """A run as it is under its lock, and what the forge shows of it."""
 
-    def __init__(self, watch: ProjectWatch, run: Run, terms: ForgeTerms, page: Page) -> None:
+    def __init__(self, watch: ProjectWatch, run: Run, terms: ForgeTerms, page: ForgePage) -> None:
         self._watch = watch
         self._workspace = watch.workspace
         self._id = run.run_id
@@ -78,7 +78,7 @@ class RunWatch:
         self._before = [step.tree for step in run.steps]
         self.run = run
         mark = mark_of(run.planning_session_id, run.run_id)
-        self.about = About(run.run_id, terms, language_of(run.instruction), mark)
+        self.about = WatchTarget(run.run_id, terms, language_of(run.instruction), mark)
 
     @property
     def _head(self) -> str:
@@ -296,7 +296,7 @@ def _made_again(commit: str, *, changed: bool) -> Text:
     return Text("Made again with this, and nothing changed: {commit}", commit=commit)
 
 
-def _say_unclear(watch: ProjectWatch, run: Run, about: About, page: Page) -> None:
+def _say_unclear(watch: ProjectWatch, run: Run, about: WatchTarget, page: ForgePage) -> None:
     """What was meant to decide something and does not, in the comment that the run has."""
     listener, item = watch.listener, about.terms.item
     tried = [(said, words) for said in page.comments if (words := misread(said)) and listener.is_person(said)]

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from ringi.errors import BadAnswer, NotAsked, ReviewRefused, SessionFailed
-from ringi.forges.answers import Answer, answers, heard, open_ids, read
+from ringi.forges.answers import ForgeAnswer, answers, heard, open_ids, read
 from ringi.forges.approve_review import approve_session
-from ringi.forges.listen import Command, Spoken, Verb
+from ringi.forges.listen import ForgeCommand, Spoken, Verb
 from ringi.forges.misread_commands import misread, notes, tell
 from ringi.forges.progress import DIGEST_SHOWN, mark_of, tell_session
-from ringi.forges.watch_project import About, NewsKind, ProjectWatch
+from ringi.forges.watch_project import NewsKind, ProjectWatch, WatchTarget
 from ringi.kernel.text import Text
 from ringi.runs.start import planner_of
 from ringi.sessions.document import (
@@ -30,14 +30,14 @@ def look_at_session(watch: ProjectWatch, session_id: str) -> str:
     facts = watch.workspace.planning.get(session_id).facts
     if facts.forge is None or not facts.forge.item:
         return ""
-    about = About(session_id, facts.forge, facts.language, mark_of(session_id, ""))
+    about = WatchTarget(session_id, facts.forge, facts.language, mark_of(session_id, ""))
     return SessionWatch(watch, about, watch.listener.comments(facts.forge.item)).look()
 
 
 class SessionWatch:
     """A session, and what is said on its item."""
 
-    def __init__(self, watch: ProjectWatch, about: About, spoken: Sequence[Spoken]) -> None:
+    def __init__(self, watch: ProjectWatch, about: WatchTarget, spoken: Sequence[Spoken]) -> None:
         self._watch = watch
         self._workspace = watch.workspace
         self._tool = watch.workspace.planning
@@ -149,7 +149,7 @@ class SessionWatch:
             watch.ignore(self._id, said, words)
         return False
 
-    def _give(self, given: Answer) -> SessionView:
+    def _give(self, given: ForgeAnswer) -> SessionView:
         tool, source = self._tool, given.source
         if given.to.startswith("d-"):
             return tool.decide(self._id, given.text, given.reason, decision_id=given.to, source=source)
@@ -180,7 +180,7 @@ class SessionWatch:
                 return tool.view(self._id)
         return None
 
-    def _commands(self, digest: str) -> Iterator[tuple[Spoken, Command]]:
+    def _commands(self, digest: str) -> Iterator[tuple[Spoken, ForgeCommand]]:
         """Each once for the plan that it can be about."""
         for said in self._unused():
             command = said.command
@@ -201,7 +201,7 @@ class SessionWatch:
         return True
 
 
-def _in_a_row(found: Sequence[Answer], asked: Sequence[str]) -> Sequence[Answer]:
+def _in_a_row(found: Sequence[ForgeAnswer], asked: Sequence[str]) -> Sequence[ForgeAnswer]:
     """From the first that is asked on; a comment that also answers what comes later waits as a whole."""
     pairs = zip(found, asked, strict=False)
     first = [one for one, _ in takewhile(lambda pair: pair[0].to == pair[1], pairs)]

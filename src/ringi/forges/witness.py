@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.approvals.forge import ConfirmedReview, ItemKind, Project, ReviewHow, ReviewProof
-from ringi.approvals.statement import NOT_THERE, FileAt, Step
+from ringi.approvals.statement import NOT_THERE, FileAt, PathChange
 from ringi.errors import ForgeConflict, ForgeMissing, ReviewRefused
 from ringi.forges.document import ChangeState
 from ringi.forges.port import CodeHost, FileOnForge
@@ -36,12 +36,12 @@ _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 Files = Mapping[str, FileOnForge]
 
 
-class _Seen(NamedTuple):
+class _SeenReview(NamedTuple):
     """A review with the commits of its change, from the one that it begins from to the approved one."""
 
     review: ReviewProof
     commits: tuple[str, ...]
-    net: Mapping[str, Step]
+    net: Mapping[str, PathChange]
 
 
 class ForgeWitness:
@@ -51,10 +51,10 @@ class ForgeWitness:
         self._project = project
         self._host = host
         self._lock = Lock()
-        self._seen: dict[ReviewProof, _Seen | ReviewRefused | None] = {}
+        self._seen: dict[ReviewProof, _SeenReview | ReviewRefused | None] = {}
         self._trees: dict[str, Files] = {}
 
-    def confirm(self, review: ReviewProof, steps: Sequence[Step]) -> ConfirmedReview | None:
+    def confirm(self, review: ReviewProof, steps: Sequence[PathChange]) -> ConfirmedReview | None:
         require(self._elsewhere(review))
         with self._lock:
             plain = replace(review, step_commit="")
@@ -80,7 +80,7 @@ class ForgeWitness:
             return NO_SUCH_REVIEW
         return None
 
-    def _looked_up(self, review: ReviewProof) -> _Seen | ReviewRefused | None:
+    def _looked_up(self, review: ReviewProof) -> _SeenReview | ReviewRefused | None:
         if len(self._seen) >= MOST:
             return ReviewRefused(why=Text("more than {count} reviews are named; this one was not looked up",
                                           count=MOST))  # fmt: skip
@@ -91,7 +91,7 @@ class ForgeWitness:
         except (ForgeMissing, ForgeConflict):
             return ReviewRefused(why=NO_SUCH_REVIEW)
 
-    def _look_up(self, host: CodeHost, review: ReviewProof) -> _Seen | None:
+    def _look_up(self, host: CodeHost, review: ReviewProof) -> _SeenReview | None:
         found = said_there(host, review)
         if review.how is ReviewHow.COMMENT and found.named != review.commit:
             # Whoever may push could look for another commit that begins like that.
@@ -107,16 +107,16 @@ class ForgeWitness:
         commits = _in_a_row(host, list(host.changes.commits(number)), review.commit)
         before, after = (self._files(host, commit) for commit in (commits[0], commits[-1]))
         net = {
-            path: Step(path, _at(before, path), _at(after, path))
+            path: PathChange(path, _at(before, path), _at(after, path))
             for path in {*before, *after}
             if before.get(path) != after.get(path)
         }
         confirmed = replace(
             review, project=self._project, login=found.author.login, at=found.at, url=found.url
         )
-        return _Seen(confirmed, commits, net)
+        return _SeenReview(confirmed, commits, net)
 
-    def _unlike(self, seen: _Seen, step_commit: str, steps: Sequence[Step]) -> Text | None:
+    def _unlike(self, seen: _SeenReview, step_commit: str, steps: Sequence[PathChange]) -> Text | None:
         """Whether the commit of the step changes its files as the note says."""
         if step_commit not in seen.commits[1:]:
             return Text("the change does not have commit {id}", id=step_commit[:COMMIT_SHOWN])

@@ -25,14 +25,14 @@ class Style(StrEnum):
     """A sign that repeats a style, such as the stars of Markdown; omitted if styles are shown."""
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     text: Text | str
     """A Text is translated; a str may be untrusted. The interface filters both."""
     style: Style = Style.PLAIN
 
 
 class Line(NamedTuple):
-    spans: tuple[Span, ...] = ()
+    spans: tuple[TextSpan, ...] = ()
     indent: int = 0
     """In columns."""
     mark: str = ""
@@ -47,13 +47,13 @@ EMPTY = Line()
 
 
 def line(text: Text | str, style: Style = Style.PLAIN, *, indent: int = 0) -> Line:
-    return Line((Span(text, style),), indent)
+    return Line((TextSpan(text, style),), indent)
 
 
 def prose(text: Text | str, style: Style = Style.PLAIN, *, indent: int = 0, mark: str = "") -> Line:
-    return Line((Span(text, style),), indent, mark, folds=True)
+    return Line((TextSpan(text, style),), indent, mark, folds=True)
 
 
 def step(command: str, *, indent: int = 2) -> Line:
     """What to type next."""
-    return Line((Span(Text("→ {command}", command=command), Style.STRONG),), indent, command=command)
+    return Line((TextSpan(Text("→ {command}", command=command), Style.STRONG),), indent, command=command)

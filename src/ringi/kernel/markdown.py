@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ringi.kernel.lines import Line, Span, Style
+from ringi.kernel.lines import Line, Style, TextSpan
 
 _HEADING: Final = re.compile(r"#{1,6}\s+(.*?)\s*#*$")
 _ITEM: Final = re.compile(r"(\s*(?:[-*+>]|\d{1,3}[.)])\s+)(.*)")
 _FENCE: Final = re.compile(r"\s*(```|~~~)")
 _STRONG: Final = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 _DEEPEST: Final = 16
-_STARS: Final = Span("**", Style.SIGN)
+_STARS: Final = TextSpan("**", Style.SIGN)
 
 
 def markdown(text: str, indent: int = 2) -> Iterator[Line]:
@@ -20,7 +20,7 @@ def markdown(text: str, indent: int = 2) -> Iterator[Line]:
         fence = bool(_FENCE.match(row))
         if in_code or fence:
             # Code keeps its lines.
-            yield Line((Span(row.expandtabs(4), Style.FAINT if fence else Style.PLAIN),), indent)
+            yield Line((TextSpan(row.expandtabs(4), Style.FAINT if fence else Style.PLAIN),), indent)
             in_code ^= fence
         else:
             yield _line(row.expandtabs(4), indent)
@@ -35,10 +35,10 @@ def _line(row: str, indent: int) -> Line:
     return Line(tuple(_spans(row)), indent, folds=True)
 
 
-def _spans(words: str) -> Iterator[Span]:
+def _spans(words: str) -> Iterator[TextSpan]:
     end = 0
     for found in _STRONG.finditer(words):
-        yield Span(words[end : found.start()])
-        yield from (_STARS, Span(found[1], Style.STRONG), _STARS)
+        yield TextSpan(words[end : found.start()])
+        yield from (_STARS, TextSpan(found[1], Style.STRONG), _STARS)
         end = found.end()
-    yield Span(words[end:])
+    yield TextSpan(words[end:])

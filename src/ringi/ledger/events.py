@@ -16,7 +16,7 @@ _ADD_EVENT: Final = "INSERT INTO events (seq, subject_id, document, hash) VALUES
 T = TypeVar("T")
 
 
-class Changed:
+class PendingProjections:
     """What a transaction leaves to be written out for people once it is committed."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Changed:
         """What was saved of this kind, by its id."""
         return {subject.id: one for subject, one in self.saved.items() if isinstance(one, kind)}
 
-    def take(self, later: "Changed") -> None:
+    def take(self, later: "PendingProjections") -> None:
         """Adds later changes, to be written out together."""
         self.saved |= later.saved
         self.new |= later.new
@@ -41,7 +41,7 @@ class Changed:
         self.diffs |= later.diffs
 
 
-class About(NamedTuple):
+class EventFacts(NamedTuple):
     """What an event is about."""
 
     subject: Subject
@@ -77,7 +77,7 @@ class Chain:
             self._sure = True
         return self._last
 
-    def extend(self, about: About, now: str, new: NewEvent) -> LoggedEvent:
+    def extend(self, about: EventFacts, now: str, new: NewEvent) -> LoggedEvent:
         try:
             logged = self._insert(self._last or self._read(), about, now, new)
         except sqlite3.IntegrityError:
@@ -88,7 +88,7 @@ class Chain:
         self._last, self._sure = (logged.event.seq, logged.hash), True
         return logged
 
-    def _insert(self, last: tuple[int, str], about: About, now: str, new: NewEvent) -> LoggedEvent:
+    def _insert(self, last: tuple[int, str], about: EventFacts, now: str, new: NewEvent) -> LoggedEvent:
         event = Event(
             seq=last[0] + 1,
             at=now,

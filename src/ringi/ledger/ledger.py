@@ -11,7 +11,7 @@ from ringi.kernel.system import Clock, Ids, SystemClock, new_id
 from ringi.ledger.connection import GET_META, SET_META, Row, connect, require_known_format, translated
 from ringi.ledger.contents import Contents
 from ringi.ledger.event import FIRST_PREVIOUS, EventKind, LoggedEvent, NewEvent
-from ringi.ledger.events import About, Chain, Changed, as_event
+from ringi.ledger.events import Chain, EventFacts, PendingProjections, as_event
 from ringi.ledger.head import Head, Noted
 from ringi.ledger.migrations import MIGRATIONS, Migration
 
@@ -41,7 +41,7 @@ class Ledger:
         *,
         clock: Clock | None = None,
         ids: Ids = new_id,
-        after_commit: Callable[[Changed], None] = lambda _: None,
+        after_commit: Callable[[PendingProjections], None] = lambda _: None,
         migrations: Sequence[Migration] = MIGRATIONS,
     ) -> None:
         self.folder = folder
@@ -50,7 +50,7 @@ class Ledger:
         self.head = Head(folder)
         self.noted: Noted | None = None
         """What was committed at least when the last moment began."""
-        self.changed = Changed()
+        self.changed = PendingProjections()
         """By the transaction that is open."""
         self.known: dict[str, int] = {}
         """What rows remember of their tables between transactions; empty again after one that failed."""
@@ -104,7 +104,7 @@ class Ledger:
         with translated(self.folder):
             self.database.execute("BEGIN IMMEDIATE")
             self._chain.look_again()
-            self.changed, self._writing = Changed(), True
+            self.changed, self._writing = PendingProjections(), True
             try:
                 require_known_format(self.database, self.folder)
                 if not even_older:
@@ -121,7 +121,7 @@ class Ledger:
                 raise
             finally:
                 # Not kept until the next one: it holds what was saved, and its diffs.
-                changed, self.changed, self._writing = self.changed, Changed(), False
+                changed, self.changed, self._writing = self.changed, PendingProjections(), False
         self._note(changed)
         self._after_commit(changed)
 
@@ -134,7 +134,7 @@ class Ledger:
         self._require_transaction()
         self.database.executemany(statement, rows)
 
-    def append(self, about: About, event: NewEvent, now: str = "") -> str:
+    def append(self, about: EventFacts, event: NewEvent, now: str = "") -> str:
         """Its hash, which is saved with what it is about: so a log cannot be cut or end differently."""
         self._require_transaction()
         logged = self._chain.extend(about, now or self.clock.now(), event)
@@ -156,7 +156,7 @@ class Ledger:
                 raise LedgerOlder(seq=noted.seq)
             self._up_to_date = True
 
-    def _note(self, changed: Changed) -> None:
+    def _note(self, changed: PendingProjections) -> None:
         if changed.events:
             newest = changed.events[-1]
             ended = [one.event for one in changed.events if one.event.event is EventKind.GRANT_REVOKED]

@@ -42,16 +42,16 @@ class NextStep(Document, frozen=True, kw_only=True):
     """What you do next; clients may show you only this document."""
 
 
-class Problem(Document, frozen=True):
+class ErrorBody(Document, frozen=True):
     code: str
     message: str
     hint: str
 
 
-class Failed(NextStep, frozen=True):
+class FailedCall(NextStep, frozen=True):
     """In place of any other answer."""
 
-    error: Problem
+    error: ErrorBody
 
 
 class PlanNow(NextStep, frozen=True):
@@ -127,7 +127,7 @@ class Current(NextStep, frozen=True):
     plan: PlanRef | None
 
 
-class Plans(NextStep, frozen=True):
+class PlanList(NextStep, frozen=True):
     plans: tuple[PlanRef, ...]
 
 

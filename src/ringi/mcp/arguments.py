@@ -30,7 +30,7 @@ OptionalName = Annotated[str, Meta(max_length=100)]
 OptionalWords = Annotated[str, Meta(max_length=1_000_000)]
 
 
-class Outline(Document, frozen=True):
+class OutlineRequest(Document, frozen=True):
     request: Annotated[
         str, Meta(min_length=1, max_length=20_000), _says("What your user wants done, in their words.")
     ]
@@ -69,7 +69,7 @@ class RequestApproval(Document, frozen=True):
     ] = ALL_SPECS
 
 
-class Wait(Document, frozen=True):
+class WaitArguments(Document, frozen=True):
     plan_id: PlanName
     seconds: Annotated[Seconds, _says("How long to wait at most. Then the answer says to call again.")] = (
         USUAL_WAIT_SEC
@@ -199,7 +199,7 @@ SPEC_EXAMPLES: Final[list[dict[str, Any]]] = [
 ]
 
 
-# As `Failed` in `answers`, once for every tool: so it is short.
+# As `FailedCall` in `answers`, once for every tool: so it is short.
 _FAILURE: Final = {
     "type": "object",
     "properties": {"error": {"type": "object", "required": ["code", "message", "hint"]}},

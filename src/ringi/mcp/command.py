@@ -25,23 +25,23 @@ SOCKET = "RINGI_MCP_SOCKET"
 """Set for an agent in a sandbox: the server listens outside of it."""
 
 
-class Printer(Protocol):
+class OutputPrinter(Protocol):
     out: TextIO
 
 
-class App(Protocol):
+class McpHost(Protocol):
     @property
     def environment(self) -> Mapping[str, str]: ...
     @property
     def start(self) -> Path: ...
     @property
-    def ui(self) -> Printer: ...
+    def ui(self) -> OutputPrinter: ...
 
 
 @click.command()
 @click.option("--as", "label", metavar="LABEL", default="", help="Who proposes, as people will read it.")
 @click.pass_obj
-def mcp(app: App, label: str) -> None:
+def mcp(app: McpHost, label: str) -> None:
     """Serve the plan tool to agents over MCP.
 
     They propose, read, wait and carry out what you approved. Only you approve; no tool does it.
@@ -56,7 +56,7 @@ def mcp(app: App, label: str) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _serve(app: App, label: str) -> bool:
+def _serve(app: McpHost, label: str) -> bool:
     from ringi.mcp.handshake import Handshake  # noqa: PLC0415  # not for the relay of a sandbox
 
     wire = claim_wire()

@@ -35,7 +35,7 @@ _MOST_BRACKETS: Final = 100
 _HEAD_START_SEC: Final = 0.05
 
 
-class Begun(NamedTuple):
+class EarlyHandshake(NamedTuple):
     """What the SDK takes over."""
 
     read: bytes = b""
@@ -50,7 +50,7 @@ class Handshake:
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
         self._stop = os.pipe()
-        self._begun = Begun()
+        self._begun = EarlyHandshake()
         for number in SIGNALS:  # the server installs its own later
             if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores it on purpose
                 signal.signal(number, _end)
@@ -58,7 +58,7 @@ class Handshake:
         self._thread.start()
         self._thread.join(_HEAD_START_SEC)
 
-    def hand_over(self) -> Begun:
+    def hand_over(self) -> EarlyHandshake:
         os.close(self._stop[1])
         self._thread.join()
         os.close(self._stop[0])
@@ -66,11 +66,11 @@ class Handshake:
 
     def _greet(self) -> None:
         line = self._first_line()
-        self._begun = Begun(line)
+        self._begun = EarlyHandshake(line)
         if request := plain_initialize(line.partition(b"\n")[0]):
             with suppress(OSError):  # the client is gone
                 self._write(request.answer())
-            self._begun = Begun(line, request.id)
+            self._begun = EarlyHandshake(line, request.id)
 
     def _first_line(self) -> bytes:
         """And what came with it. Incomplete if it is too long, the input ends or the SDK is there first."""

@@ -54,7 +54,7 @@ class OutlineAnswer(NextStep, frozen=True):
     tokens: int
 
 
-def _outline(workspace: "Workspace", given: arguments.Outline, _: str) -> OutlineAnswer:
+def _outline(workspace: "Workspace", given: arguments.OutlineRequest, _: str) -> OutlineAnswer:
     found = outline(workspace, given.request).document
     plan, error = found.plan, found.plan.error
     goal = plan.goal_understanding
@@ -91,7 +91,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "The goal, the steps with their files and the order, for what your user wants done. Nothing is "
         "carried out, no file changes, and nothing is approved. If the goal is not clear, answers with "
         "questions for your user; never answer them yourself.",
-        arguments.Outline,
+        arguments.OutlineRequest,
         OutlineAnswer,
         Hints(open_world=True),
         _outline,

@@ -96,7 +96,7 @@ class PlanningState(Document, frozen=True, kw_only=True):
     """None if the price is unknown."""
 
 
-class Sessions(NextStep, frozen=True):
+class SessionList(NextStep, frozen=True):
     session: PlanningState | None
     """The session that was named."""
     open_sessions: tuple[SessionRef, ...]
@@ -160,9 +160,9 @@ def _pending(view: SessionView) -> dict[str, Any]:
             return {}
 
 
-def listed(refs: Sequence[SessionRef]) -> Sessions:
+def listed(refs: Sequence[SessionRef]) -> SessionList:
     step = "planning_get with the id of one of them" if refs else "planning_start"
-    return Sessions(None, tuple(refs[:_LISTED]), next_step=step)
+    return SessionList(None, tuple(refs[:_LISTED]), next_step=step)
 
 
 _NEXT: Final = {
@@ -202,10 +202,10 @@ def next_step(view: SessionView, *, working: bool) -> str:
     return _NEXT[waits].format(session=short(view.session_id))
 
 
-def named(view: SessionView, *, working: bool) -> Sessions:
+def named(view: SessionView, *, working: bool) -> SessionList:
     """The answer of planning_get about the session that was named."""
     found = state(view, working=working)
-    return Sessions(found, (), next_step=found.next_step)
+    return SessionList(found, (), next_step=found.next_step)
 
 
 def _start(tool: "PlanningTool", given: arguments.PlanningStart) -> SessionView:
@@ -286,7 +286,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "The question, decision or summary that waits for your user. While the model works for the session, "
         "waits for it, `seconds` at most. Without session_id: the sessions that can be resumed.",
         arguments.PlanningGet,
-        Sessions,
+        SessionList,
         Hints(read_only=True, idempotent=True),
         None,
     ),

@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from ringi.errors import RingiError, StorageFailed
 from ringi.kernel.text import Text, visible
-from ringi.mcp.answers import Failed, Problem
+from ringi.mcp.answers import ErrorBody, FailedCall
 
 # What an agent does instead of typing the command that begins like this.
 _TOOLS: Final = {
@@ -68,7 +68,7 @@ _HINTS: Final = {
 }
 
 
-def failed(error: RingiError, hidden: Iterable[str] = ()) -> Failed:
+def failed(error: RingiError, hidden: Iterable[str] = ()) -> FailedCall:
     """`hidden` are folders whose paths must not appear in the answer."""
     own = _HINTS.get(error.code) or _lookup(error)
     message, hint = str(error), str(Text(own or error.hint, **error.details))
@@ -76,7 +76,7 @@ def failed(error: RingiError, hidden: Iterable[str] = ()) -> Failed:
         message, hint = message.replace(folder, _LEDGER), hint.replace(folder, _LEDGER)
     hint = visible(hint)
     step = hint if own else f"Tell your user: {hint}"
-    return Failed(Problem(error.code, visible(message), hint), next_step=step if hint else _NO_STEP)
+    return FailedCall(ErrorBody(error.code, visible(message), hint), next_step=step if hint else _NO_STEP)
 
 
 def _lookup(error: RingiError) -> str:
@@ -86,7 +86,7 @@ def _lookup(error: RingiError) -> str:
     return next((f"See what there is: {tools}" for tools in found), "")
 
 
-class Mistakes:
+class ErrorBoundary:
     """Reports a bug of ours without its details, and a system error in our own words."""
 
     def __enter__(self) -> Self:

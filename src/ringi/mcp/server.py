@@ -27,7 +27,7 @@ from ringi.mcp import outline_tool, planning_tools, run_tools, tools
 from ringi.mcp.answers import Requested, structured
 from ringi.mcp.arguments import input_schema, output_schema
 from ringi.mcp.handshake import INSTRUCTIONS
-from ringi.mcp.render import Mistakes, failed
+from ringi.mcp.render import ErrorBoundary, failed
 from ringi.mcp.tools import Tool
 from ringi.mcp.wait import SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
@@ -50,7 +50,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
 Context = ServerRequestContext[Any, Any]
 
 
-class Surroundings(NamedTuple):
+class ServerContext(NamedTuple):
     """What the process that started the server provides."""
 
     label: str
@@ -61,7 +61,7 @@ class Surroundings(NamedTuple):
 
 
 class PlanServer:
-    def __init__(self, workers: Workers, surroundings: Surroundings) -> None:
+    def __init__(self, workers: Workers, surroundings: ServerContext) -> None:
         self._workers = workers
         self._around = surroundings
         self._listed: dict[str, dict[str, Any]] = {}
@@ -107,7 +107,7 @@ class PlanServer:
                 types.INVALID_PARAMS, f"There is no tool {visible(params.name[:100])}. There are: {known}"
             )
         try:
-            with Mistakes():
+            with ErrorBoundary():
                 answer = await self._answer(ctx, params.name, tool, params.arguments or {})
         except RingiError as error:
             return _result(failed(error, self._hidden()), is_error=True)
@@ -236,7 +236,7 @@ def _workers(options: ServerOptions) -> Workers:
     return Workers(worker(), worker(), worker())
 
 
-def _surroundings(options: ServerOptions) -> Surroundings:
+def _surroundings(options: ServerOptions) -> ServerContext:
     def places() -> Places:
         return places_of(find_root(options.start), options.environment)
 
@@ -244,7 +244,7 @@ def _surroundings(options: ServerOptions) -> Surroundings:
         found = places()
         return str(found.state), str(found.states)
 
-    return Surroundings(
+    return ServerContext(
         label=options.label,
         hidden=hidden,
         asked=_asked(options),

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ringi.kernel.process.lines import TooLong, lines, write
 from ringi.kernel.process.wire import Wire
-from ringi.mcp.handshake import Begun
+from ringi.mcp.handshake import EarlyHandshake
 from ringi.mcp.server import ServerOptions, serve
 from ringi.mcp.worker import Ending, Talk
 
@@ -82,7 +82,7 @@ def _answers(message: types.JSONRPCMessage, number: int | str) -> bool:
 
 @asynccontextmanager
 async def messages(
-    wire: Wire, begun: Begun, reading: anyio.CancelScope
+    wire: Wire, begun: EarlyHandshake, reading: anyio.CancelScope
 ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Ends when the client closes its end or `reading` is cancelled; pending answers still go out."""
     arriving, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
@@ -118,7 +118,7 @@ async def messages(
         reading.cancel()
 
 
-def on_stdio(options: ServerOptions, wire: Wire, begun: Begun) -> bool:
+def on_stdio(options: ServerOptions, wire: Wire, begun: EarlyHandshake) -> bool:
     def talk_of(server: Server[Any]) -> Talk:
         async def talk(ending: Ending) -> None:
             reading = anyio.CancelScope()

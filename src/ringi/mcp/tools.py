@@ -111,10 +111,10 @@ def _get_current(workspace: "Workspace", _: arguments.Nothing, __: str) -> answe
     return answers.Current(ref, next_step=step)
 
 
-def _list(workspace: "Workspace", given: arguments.List, _: str) -> answers.Plans:
+def _list(workspace: "Workspace", given: arguments.List, _: str) -> answers.PlanList:
     refs = tuple(workspace.plan.list(limit=given.limit, waiting=given.waiting))
     step = "See the state of one of them: plan_get_state" if refs else "plan_propose"
-    return answers.Plans(refs, next_step=step)
+    return answers.PlanList(refs, next_step=step)
 
 
 def _mark_pending(workspace: "Workspace", given: arguments.MarkPending, _: str) -> answers.PlanNow:
@@ -195,7 +195,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "Returns as soon as the person decides, comments or changes something; after `seconds` at the "
         "latest. outcome is approved, declined, cancelled, expired, or null while nobody decided: then "
         "call it again. Feedback, line comments, and what the person dropped or edited come with it.",
-        arguments.Wait,
+        arguments.WaitArguments,
         answers.Waited,
         _READS,
         None,
@@ -231,7 +231,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         "List plans",
         "Plans of this workspace, the newest first.",
         arguments.List,
-        answers.Plans,
+        answers.PlanList,
         _READS,
         _list,
     ),

@@ -110,7 +110,7 @@ class SessionNow(NamedTuple):
     """The model is still working for it in this server."""
 
 
-class _Turn:
+class _WaitTurn:
     """One step in the worker: it can be withdrawn until it begins; after that its model can be stopped."""
 
     def __init__(self, step: "Callable[[PlanningTool], SessionView]", is_ending: Callable[[], bool]) -> None:
@@ -157,7 +157,7 @@ def _others() -> Busy:
 
 
 class _Running(NamedTuple):
-    turn: _Turn
+    turn: _WaitTurn
     future: "asyncio.Future[SessionView]"
 
 
@@ -173,7 +173,7 @@ class WaitForModel:
         """If the client cancels, the model stops; after `seconds` it keeps working."""
         if len(self._running) >= _MOST_WAITING:
             raise _others()
-        turn = _Turn(step, lambda: self._planning.stopping)
+        turn = _WaitTurn(step, lambda: self._planning.stopping)
         running = _Running(turn, self._planning.begin(turn))
         self._running.append(running)
         running.future.add_done_callback(lambda _: self._ended(running))

@@ -39,7 +39,7 @@ _LOOK_SEC: Final = 2.0
 _Stamp = tuple[int, ...] | None
 
 
-class _Job(NamedTuple):
+class _WorkerJob(NamedTuple):
     work: "Callable[[Workspace], Any]"
     future: "asyncio.Future[Any]"
 
@@ -66,7 +66,7 @@ class Worker:
     ) -> None:
         self._opener = opener
         self._is_current = is_current
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_WorkerJob | None] = SimpleQueue()
         self._workspace: Workspace | None = None
         self._stopping = False
 
@@ -77,7 +77,7 @@ class Worker:
     def begin(self, work: "Callable[[Workspace], T]") -> "asyncio.Future[T]":
         """Like `call`, without waiting."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._jobs.put(_Job(work, future))
+        self._jobs.put(_WorkerJob(work, future))
         return future
 
     def run(self) -> None:
@@ -91,7 +91,7 @@ class Worker:
         finally:
             self._close()
 
-    def _next(self) -> _Job | None:
+    def _next(self) -> _WorkerJob | None:
         """None now and then: the system may hand a signal to another thread, which wakes nobody here."""
         try:
             return self._jobs.get(timeout=_LOOK_SEC)
@@ -124,7 +124,7 @@ class Worker:
 class _HandingOver:
     """Passes an error to the caller; the thread continues."""
 
-    def __init__(self, worker: Worker, job: _Job) -> None:
+    def __init__(self, worker: Worker, job: _WorkerJob) -> None:
         self._worker = worker
         self._job = job
 

@@ -16,7 +16,7 @@ from ringi.plans.document import ActionSpecExt, SpecKind
 from ringi.plans.effects import Invalid, content_of
 from ringi.project.dependencies import golang, java, javascript, parser, python, rust
 from ringi.project.dependencies.python import Broken
-from ringi.project.dependencies.references import Source
+from ringi.project.dependencies.references import SourceContent
 from ringi.runs.store import Store
 from ringi.tree.file_state import FileState
 
@@ -57,14 +57,14 @@ class Syntax(NamedTuple):
     """False if there were too many, and only the newest were looked at."""
 
 
-class _File(NamedTuple):
+class _CodeFile(NamedTuple):
     after: bytes
     before: bytes | None
 
 
 def syntax_of(history: Store, plans: Iterable[Generated]) -> Syntax:
     """The newest plans first. What could not be parsed before either, such as a template, is not counted."""
-    by_language: dict[str, list[_File]] = defaultdict(list)
+    by_language: dict[str, list[_CodeFile]] = defaultdict(list)
     unknown = count = size = 0
     whole = True
     for language, made in _files(history, plans):
@@ -79,7 +79,7 @@ def syntax_of(history: Store, plans: Iterable[Generated]) -> Syntax:
     files = broken = 0
     for language, found in by_language.items():
         wrong = [made for made, bad in zip(found, _broken(language, found), strict=True) if bad]
-        seen = [_File(made.before, None) for made in wrong if made.before is not None]
+        seen = [_CodeFile(made.before, None) for made in wrong if made.before is not None]
         already = sum(_broken(language, seen))
         files += len(found) - already
         broken += len(wrong) - already
@@ -96,7 +96,7 @@ def _language(path: str, *, parsed: bool) -> str:
     return _SUFFIXES.get(suffix) or (_PARSED.get(suffix, "") if parsed else "")
 
 
-def _files(history: Store, plans: Iterable[Generated]) -> Iterator[tuple[str, _File | None]]:
+def _files(history: Store, plans: Iterable[Generated]) -> Iterator[tuple[str, _CodeFile | None]]:
     parsed = parser.is_installed()
     for plan_id, version in plans:
         for spec in history.plans.specs(plan_id, version):
@@ -106,7 +106,7 @@ def _files(history: Store, plans: Iterable[Generated]) -> Iterator[tuple[str, _F
             data = _after(history, spec, spec.after)
             fits = data is not None and len(data) <= _LARGEST
             before = _kept(history, spec.before)
-            yield language, _File(data, before) if data is not None and fits else None
+            yield language, _CodeFile(data, before) if data is not None and fits else None
 
 
 def _after(history: Store, spec: ActionSpecExt, after: FileState) -> bytes | None:
@@ -131,12 +131,12 @@ def _kept(history: Store, before: FileState | None) -> bytes | None:
 # ---------------------------------------------------------------------------------------- by language
 
 
-def _broken(language: str, files: Sequence[_File]) -> list[bool]:
+def _broken(language: str, files: Sequence[_CodeFile]) -> list[bool]:
     if language == _PYTHON:
         return _broken_python([made.after for made in files])
     if parse := _PARSERS.get(language):
         return [_refused(parse, made.after) for made in files]
-    sources = [Source(str(at), made.after) for at, made in enumerate(files)]
+    sources = [SourceContent(str(at), made.after) for at, made in enumerate(files)]
     return [parser.is_partial(found) for _, found in parser.extractor(language)(sources)]
 
 

@@ -9,15 +9,25 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ringi.approvals.document import Strength
-from ringi.config.keys import DEFAULTS, Config, Level
+from ringi.config.keys import DEFAULTS, Config, DecompositionLevel
 from ringi.config.rules import Section
 from ringi.engine.levels import EXPECTED
 from ringi.kernel.text import Text
 from ringi.metrics.code import Syntax
 from ringi.metrics.coverage import Coverage, NoCoverage
 from ringi.metrics.document import Basis, Figure, FigureName, Group, GroupName, TaskFigures, Unit, met
-from ringi.metrics.people import PlanCounts, Read
-from ringi.metrics.tasks import ACTIONS, DECOMPOSITION, GOAL, SIZES, Outcome, Phase, Step, Task, Used
+from ringi.metrics.people import PeopleFacts, PlanCounts
+from ringi.metrics.tasks import (
+    ACTIONS,
+    DECOMPOSITION,
+    GOAL,
+    SIZES,
+    MeasuredTask,
+    Outcome,
+    TaskPhase,
+    TaskStep,
+    Used,
+)
 
 _F = FigureName
 MOST_TASKS: Final = 100
@@ -27,14 +37,14 @@ _DIGITS: Final = 6
 _FEWEST: Final = 2
 _NEWEST: Final = Text("only the newest")
 _SUBTASKS: Final = {
-    Level.MINIMAL: _F.SUBTASKS_SIMPLE,
-    Level.MODERATE: _F.SUBTASKS_MEDIUM,
-    Level.DETAILED: _F.SUBTASKS_COMPLEX,
+    DecompositionLevel.MINIMAL: _F.SUBTASKS_SIMPLE,
+    DecompositionLevel.MODERATE: _F.SUBTASKS_MEDIUM,
+    DecompositionLevel.DETAILED: _F.SUBTASKS_COMPLEX,
 }
 _TIMES: Final = {
-    Level.MINIMAL: _F.SIMPLE_TIME,
-    Level.MODERATE: _F.MEDIUM_TIME,
-    Level.DETAILED: _F.COMPLEX_TIME,
+    DecompositionLevel.MINIMAL: _F.SIMPLE_TIME,
+    DecompositionLevel.MODERATE: _F.MEDIUM_TIME,
+    DecompositionLevel.DETAILED: _F.COMPLEX_TIME,
 }
 # Of chapters 13.4, 14.4 and 16.1.2; the configuration names the others.
 _TARGETS: Final[Mapping[str, str]] = {
@@ -123,15 +133,15 @@ def spread(values: Sequence[float]) -> dict[str, float | None]:
     return {"median": round(statistics.median(ranked), _DIGITS), "p90": round(ranked[at], _DIGITS)}
 
 
-def _ended(tasks: Iterable[Task]) -> list[Task]:
+def _ended(tasks: Iterable[MeasuredTask]) -> list[MeasuredTask]:
     return [task for task in tasks if task.outcome is not Outcome.OPEN]
 
 
-def _steps(tasks: Iterable[Task]) -> list[Step]:
+def _steps(tasks: Iterable[MeasuredTask]) -> list[TaskStep]:
     return [step for task in tasks for run in task.steps for step in run]
 
 
-def planning(make: Figures, tasks: Sequence[Task]) -> Group:
+def planning(make: Figures, tasks: Sequence[MeasuredTask]) -> Group:
     ended = _ended(tasks)
     completed = [task for task in ended if task.outcome is Outcome.COMPLETED]
     counted = [(task.level, count) for task in tasks for count in task.subtasks]
@@ -157,7 +167,7 @@ def planning(make: Figures, tasks: Sequence[Task]) -> Group:
     )
 
 
-def _granularity(tasks: Iterable[Task]) -> tuple[int, int]:
+def _granularity(tasks: Iterable[MeasuredTask]) -> tuple[int, int]:
     """Steps that are between half and twice as large as the median of their run."""
     alike = compared = 0
     for run in (run for task in tasks for run in task.steps):
@@ -169,7 +179,7 @@ def _granularity(tasks: Iterable[Task]) -> tuple[int, int]:
     return alike, compared
 
 
-def _placed(tasks: Sequence[Task]) -> tuple[int, int]:
+def _placed(tasks: Sequence[MeasuredTask]) -> tuple[int, int]:
     """Steps for which no dependency was missing, of those that are done, and of planned subtasks."""
     steps = [step for step in _steps(tasks) if step.lines or step.misplaced]
     planned = sum(task.decomposed for task in tasks)
@@ -177,12 +187,12 @@ def _placed(tasks: Sequence[Task]) -> tuple[int, int]:
     return right, len(steps) + planned
 
 
-def time(make: Figures, tasks: Sequence[Task]) -> Group:
+def time(make: Figures, tasks: Sequence[MeasuredTask]) -> Group:
     completed = [task for task in tasks if task.outcome is Outcome.COMPLETED and task.used.seconds]
     serial = sum(task.serial_sec for task in tasks)
     acting = [task for task in tasks if task.serial_sec]
 
-    def of_phase(phase: Phase) -> list[float]:
+    def of_phase(phase: TaskPhase) -> list[float]:
         return [task.phases[phase].seconds for task in tasks if task.phases[phase].seconds]
 
     def asked(purposes: Iterable[str]) -> list[float]:
@@ -196,9 +206,9 @@ def time(make: Figures, tasks: Sequence[Task]) -> Group:
     return Group(
         GroupName.TIME,
         (
-            mean(_F.PLANNING_TIME, of_phase(Phase.PLANNING)),
-            mean(_F.EXECUTION_TIME, of_phase(Phase.EXECUTION)),
-            mean(_F.REFLECTION_TIME, of_phase(Phase.REFLECTION)),
+            mean(_F.PLANNING_TIME, of_phase(TaskPhase.PLANNING)),
+            mean(_F.EXECUTION_TIME, of_phase(TaskPhase.EXECUTION)),
+            mean(_F.REFLECTION_TIME, of_phase(TaskPhase.REFLECTION)),
             mean(_F.TOTAL_TIME, [task.used.seconds for task in completed]),
             mean(_F.GOAL_TIME, asked(GOAL)),
             mean(_F.DECOMPOSITION_TIME, asked(DECOMPOSITION)),
@@ -218,14 +228,14 @@ def time(make: Figures, tasks: Sequence[Task]) -> Group:
     )
 
 
-def resources(make: Figures, tasks: Sequence[Task]) -> Group:
-    by_phase = {phase: _sum(task.phases[phase] for task in tasks) for phase in Phase}
+def resources(make: Figures, tasks: Sequence[MeasuredTask]) -> Group:
+    by_phase = {phase: _sum(task.phases[phase] for task in tasks) for phase in TaskPhase}
     whole = _sum(by_phase.values())
     asking = [task for task in tasks if task.used.calls]
     known = bool(whole.calls) or (bool(tasks) and not whole.unknown_calls)
     tokens = {"input": whole.input_tokens, "output": whole.output_tokens,
               "material": whole.material_tokens, "cached": whole.cached_tokens}  # fmt: skip
-    planned = [task.phases[Phase.PLANNING] for task in tasks if task.phases[Phase.PLANNING].calls]
+    planned = [task.phases[TaskPhase.PLANNING] for task in tasks if task.phases[TaskPhase.PLANNING].calls]
     counted = [one.beside for one in planned if not one.unknown_material]
     whole_tasks = [task.used for task in asking if task.outcome is not Outcome.OPEN]
     plain = [one.beside for one in whole_tasks if not one.unknown_material and not one.unknown_calls]
@@ -282,7 +292,7 @@ def _sum(used: Iterable[Used]) -> Used:
 
 def quality(
     make: Figures,
-    tasks: Sequence[Task],
+    tasks: Sequence[MeasuredTask],
     plans: PlanCounts,
     said: Mapping[str, int],
     syntax: Syntax,
@@ -323,7 +333,7 @@ def _coverage(make: Figures, found: Coverage | NoCoverage) -> Figure:
     return make.share(_F.TEST_COVERAGE, found.covered, found.lines, Basis.LINES, note=when)
 
 
-def people(make: Figures, tasks: Sequence[Task], read: Read, plans: PlanCounts) -> Group:
+def people(make: Figures, tasks: Sequence[MeasuredTask], read: PeopleFacts, plans: PlanCounts) -> Group:
     decided = read.decisions
     waits = [one.seconds for one in decided if one.seconds is not None]
     committed = [step for step in _steps(tasks) if step.committed]
@@ -364,7 +374,7 @@ def people(make: Figures, tasks: Sequence[Task], read: Read, plans: PlanCounts) 
     )
 
 
-def plotted(task: Task) -> TaskFigures:
+def plotted(task: MeasuredTask) -> TaskFigures:
     used = task.used
     return TaskFigures(
         task=task.id,
@@ -372,9 +382,9 @@ def plotted(task: Task) -> TaskFigures:
         size=SIZES[task.level],
         outcome=str(task.outcome),
         revisions=task.revisions,
-        planning_sec=round(task.phases[Phase.PLANNING].seconds, 3),
-        execution_sec=round(task.phases[Phase.EXECUTION].seconds, 3),
-        reflection_sec=round(task.phases[Phase.REFLECTION].seconds, 3),
+        planning_sec=round(task.phases[TaskPhase.PLANNING].seconds, 3),
+        execution_sec=round(task.phases[TaskPhase.EXECUTION].seconds, 3),
+        reflection_sec=round(task.phases[TaskPhase.REFLECTION].seconds, 3),
         calls=used.calls,
         input_tokens=used.input_tokens,
         output_tokens=used.output_tokens,

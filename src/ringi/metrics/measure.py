@@ -13,8 +13,8 @@ from ringi.metrics import figures
 from ringi.metrics.code import syntax_of
 from ringi.metrics.coverage import NoCoverage, read_report
 from ringi.metrics.document import Metrics
-from ringi.metrics.people import PlanCounts, Read, count_plans, read_events, shown_reasons
-from ringi.metrics.tasks import Prices, Task, tasks_of
+from ringi.metrics.people import PeopleFacts, PlanCounts, count_plans, read_events, shown_reasons
+from ringi.metrics.tasks import MeasuredTask, Prices, tasks_of
 from ringi.runs.store import Store
 
 __all__ = ["measure"]
@@ -59,7 +59,7 @@ def measure(
 
 
 def _remarks(
-    history: Store, tasks: Sequence[Task], read: Read, plans: PlanCounts, since: str
+    history: Store, tasks: Sequence[MeasuredTask], read: PeopleFacts, plans: PlanCounts, since: str
 ) -> dict[str, int]:
     """Findings of roles that judge, and what people said: rejections, comments on lines, feedback on runs."""
     found: Counter[str] = Counter()

@@ -107,7 +107,7 @@ def _groups(metrics: Metrics, say: Say) -> Iterator[str]:
         yield _table([say(head) for head in heads], rows, kind="figures")
 
 
-def _row(figure: Figure, row: words.Row, say: Say) -> str:
+def _row(figure: Figure, row: words.FigureRow, say: Say) -> str:
     kind = {True: "good", False: "bad", None: "faint" if figure.value is None else ""}[figure.met]
     mark = "" if figure.met is None else f"{row.mark} {say(words.MET if figure.met else words.MISSED)}"
     label = _said(row.label, say)

@@ -28,21 +28,21 @@ _LONGEST_REASON: Final = 300
 MOST_REASONS: Final = 10
 
 
-class Decision(NamedTuple):
+class TimedDecision(NamedTuple):
     at: str
     yes: bool
     seconds: float | None
     """Since it waited; None if that is not known."""
 
 
-class Read(NamedTuple):
+class PeopleFacts(NamedTuple):
     """What the events and approvals say, from the given moment on."""
 
     events: int
     """How many there are."""
     reasons: dict[str, list[str]]
     """By run: what went wrong. Of all time."""
-    decisions: tuple[Decision, ...]
+    decisions: tuple[TimedDecision, ...]
     said_no: tuple[Reason, ...]
     """The newest first; `what` is the subject's id."""
     proofs: Counter[str]
@@ -57,7 +57,7 @@ class Read(NamedTuple):
     days: tuple[Day, ...]
 
 
-def read_events(history: Store, since: str) -> Read:
+def read_events(history: Store, since: str) -> PeopleFacts:
     reader = _Events(history, since)
     for logged in history.events():
         reader.take(logged.event)
@@ -77,7 +77,7 @@ class _Events:
         """By subject: since when."""
         self._count = 0
         self._reasons: dict[str, list[str]] = defaultdict(list)
-        self._decisions: list[Decision] = []
+        self._decisions: list[TimedDecision] = []
         self._no: list[Reason] = []
         self._proofs: Counter[str] = Counter()
         self._strengths: Counter[str] = Counter()
@@ -137,7 +137,7 @@ class _Events:
             day["granted"] += 1  # nobody decided
             return
         seconds = between(waited, event.at) if waited else None
-        self._decisions.append(Decision(event.at, yes=True, seconds=seconds))
+        self._decisions.append(TimedDecision(event.at, yes=True, seconds=seconds))
 
     def _refuse(self, event: Event) -> None:
         subject, text = event.subject_id, event.reason
@@ -150,12 +150,12 @@ class _Events:
         if event.at < self._since:
             return
         seconds = between(waited, event.at) if waited else None
-        self._decisions.append(Decision(event.at, yes=False, seconds=seconds))
+        self._decisions.append(TimedDecision(event.at, yes=False, seconds=seconds))
         self._rejects[subject] += 1
         self._days[event.at[:_DAY]]["rejected"] += 1
         self._no.append(Reason(event.at, subject, text))
 
-    def read(self) -> Read:
+    def read(self) -> PeopleFacts:
         days = (
             Day(
                 day=day,
@@ -167,7 +167,7 @@ class _Events:
             for day, found in sorted(self._days.items())
             if found.total()
         )
-        return Read(
+        return PeopleFacts(
             events=self._count,
             reasons=self._reasons,
             decisions=tuple(self._decisions),
@@ -209,7 +209,7 @@ class PlanCounts(NamedTuple):
     generated: tuple[Generated, ...]
 
 
-def count_plans(plans: Iterable[tuple[int, PlanDocument]], read: Read, since: str) -> PlanCounts:
+def count_plans(plans: Iterable[tuple[int, PlanDocument]], read: PeopleFacts, since: str) -> PlanCounts:
     agents: dict[str, Counter[str]] = defaultdict(Counter)
     names: dict[str, str] = {}
     whole: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final, NamedTuple
 
-from ringi.config.keys import ComplexityThreshold, Level, RoleHow
+from ringi.config.keys import ComplexityThreshold, DecompositionLevel, RoleHow
 from ringi.engine.document import NEEDS_PERSON, Subtask
 from ringi.engine.levels import level_of
 from ringi.engine.order import Order, ordered
@@ -26,7 +26,7 @@ from ringi.sessions.document import SessionStatus, StoredSession
 _A_MILLION: Final = 1_000_000
 
 
-class Phase(StrEnum):
+class TaskPhase(StrEnum):
     PLANNING = "planning"
     EXECUTION = "execution"
     REFLECTION = "reflection"
@@ -39,16 +39,16 @@ class Outcome(StrEnum):
     OPEN = "open"
 
 
-SIZES: Final[Mapping[Level, str]] = {
-    Level.MINIMAL: "simple",
-    Level.MODERATE: "medium",
-    Level.DETAILED: "complex",
+SIZES: Final[Mapping[DecompositionLevel, str]] = {
+    DecompositionLevel.MINIMAL: "simple",
+    DecompositionLevel.MODERATE: "medium",
+    DecompositionLevel.DETAILED: "complex",
 }
 _OF_ROLE: Final = {
-    RunRole.IMPLEMENTER: Phase.EXECUTION,
-    RunRole.REVIEWER: Phase.REFLECTION,
-    RunRole.QA: Phase.REFLECTION,
-    RunRole.PLANNER: Phase.PLANNING,
+    RunRole.IMPLEMENTER: TaskPhase.EXECUTION,
+    RunRole.REVIEWER: TaskPhase.REFLECTION,
+    RunRole.QA: TaskPhase.REFLECTION,
+    RunRole.PLANNER: TaskPhase.PLANNING,
 }
 _OF_RUN: Final = {
     RunPhase.COMPLETED: Outcome.COMPLETED,
@@ -107,7 +107,7 @@ class Used(NamedTuple):
         return self.input_tokens + self.output_tokens - min(self.material_tokens, self.input_tokens)
 
 
-class Step(NamedTuple):
+class TaskStep(NamedTuple):
     done: bool
     lines: int
     granted: bool
@@ -121,17 +121,17 @@ class Step(NamedTuple):
     findings: Mapping[str, int]
 
 
-class Task(NamedTuple):
+class MeasuredTask(NamedTuple):
     id: str
     began_at: str
-    level: Level
+    level: DecompositionLevel
     outcome: Outcome
     revisions: int
     as_planned: bool
-    phases: Mapping[Phase, Used]
+    phases: Mapping[TaskPhase, Used]
     subtasks: tuple[int, ...]
     """Of each of its plans."""
-    steps: tuple[tuple[Step, ...], ...]
+    steps: tuple[tuple[TaskStep, ...], ...]
     """Of each of its runs."""
     reflections: tuple[int, ...]
     """Tokens of each, beside material."""
@@ -170,13 +170,13 @@ Reasons = Mapping[str, Sequence[str]]
 
 def tasks_of(
     history: Store, reasons: Reasons, threshold: ComplexityThreshold, prices: Prices
-) -> Iterator[Task]:
+) -> Iterator[MeasuredTask]:
     """In the order they began."""
-    reader = _Reader(history, reasons, threshold, prices)
+    reader = _TaskReader(history, reasons, threshold, prices)
     yield from sorted(reader.tasks(), key=lambda task: (task.began_at, task.id))
 
 
-class _Reader:
+class _TaskReader:
     def __init__(
         self, history: Store, reasons: Reasons, threshold: ComplexityThreshold, prices: Prices
     ) -> None:
@@ -191,7 +191,7 @@ class _Reader:
         for process in history.processes.of():
             self._processes[process.run_id].append(process)
 
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[MeasuredTask]:
         seen: set[str] = set()
         for run in self._runs.values():
             if run.replaced_by not in self._runs:
@@ -213,10 +213,10 @@ class _Reader:
             yield found
             found = self._runs.get(found.replaces)
 
-    def _level(self, task: str) -> Level:
+    def _level(self, task: str) -> DecompositionLevel:
         return level_of(tokens(task), self._threshold)
 
-    def _of_runs(self, chain: Sequence[Run]) -> tuple[Task, set[str]]:
+    def _of_runs(self, chain: Sequence[Run]) -> tuple[MeasuredTask, set[str]]:
         newest, first = chain[0], chain[-1]
         ids = {run.planning_session_id for run in chain}.intersection(self._session_ids)
         sessions = sorted(
@@ -230,7 +230,7 @@ class _Reader:
         revisions = len(chain) - 1 + sum(map(_rejects, sessions)) + sum(one.revised for one in processes)
         serial, wall = self._clocked(processes)
         plans = [self._history.runs.plan(run.run_id) for run in chain]
-        task = Task(
+        task = MeasuredTask(
             id=newest.run_id,
             began_at=min([first.created_at, *(one.session.created_at for one in sessions)]),
             level=self._level(sessions[0].session.instruction if sessions else first.instruction),
@@ -247,9 +247,9 @@ class _Reader:
         )
         return task, ids
 
-    def _of_session(self, stored: StoredSession) -> Task:
+    def _of_session(self, stored: StoredSession) -> MeasuredTask:
         session = stored.session
-        return Task(
+        return MeasuredTask(
             id=session.session_id,
             began_at=session.created_at,
             level=self._level(session.instruction),
@@ -263,7 +263,7 @@ class _Reader:
             purposes=_purposes([stored]),
         )
 
-    def _of_process(self, process: Process) -> Task:
+    def _of_process(self, process: Process) -> MeasuredTask:
         ended = process.completion
         waits = ended is None or ended.status == NEEDS_PERSON
         # Its tasks are done; that says nothing about its goal.
@@ -274,11 +274,11 @@ class _Reader:
         leaves = [one for one in subtasks if one.id not in parents]
         serial, wall = self._clocked([process])
         errors = self._failed([process])
-        step = Step(
+        step = TaskStep(
             done, 0, granted=False, committed=False, misplaced=False, errors=errors,
             settled=outcome is not Outcome.OPEN, findings={},
         )  # fmt: skip
-        return Task(
+        return MeasuredTask(
             id=process.process_id,
             began_at=process.created_at,
             level=self._level(process.task),
@@ -298,11 +298,11 @@ class _Reader:
 
     # ---------------------------------------------------------------- what it took
 
-    def _session_used(self, stored: StoredSession) -> tuple[Phase, Used]:
+    def _session_used(self, stored: StoredSession) -> tuple[TaskPhase, Used]:
         usage, facts = stored.facts.usage, stored.facts
         cost = usage.cost_usd if usage.cost_usd is not None else self._prices.of(facts.model, usage)
         asked = bool(usage.requests)
-        return Phase.PLANNING, Used(
+        return TaskPhase.PLANNING, Used(
             seconds=usage.duration_sec,
             calls=usage.requests,
             input_tokens=usage.input_tokens,
@@ -317,10 +317,10 @@ class _Reader:
             unpriced=int(asked and cost is None),
         )
 
-    def _run_used(self, run: Run) -> Iterator[tuple[Phase, Used]]:
+    def _run_used(self, run: Run) -> Iterator[tuple[TaskPhase, Used]]:
         by_process = {one.step_id for one in self._processes.get(run.run_id, ())}
         for step in run.steps:
-            yield Phase.EXECUTION, Used(seconds=sum(one.duration_sec for one in step.evidence))
+            yield TaskPhase.EXECUTION, Used(seconds=sum(one.duration_sec for one in step.evidence))
             for attempt in step.attempts:
                 if attempt.how is RoleHow.PERSON or (step.step_id in by_process and _in_process(attempt)):
                     continue
@@ -349,20 +349,20 @@ class _Reader:
             unpriced=int(asked and cost is None),
         )
 
-    def _process_used(self, process: Process) -> list[tuple[Phase, Used]]:
+    def _process_used(self, process: Process) -> list[tuple[TaskPhase, Used]]:
         acted = self._clocked([process])[1]
         found = []
         for phase, spent in (
-            (Phase.PLANNING, process.planning),
-            (Phase.EXECUTION, process.execution),
-            (Phase.REFLECTION, process.reflection),
+            (TaskPhase.PLANNING, process.planning),
+            (TaskPhase.EXECUTION, process.execution),
+            (TaskPhase.REFLECTION, process.reflection),
         ):
             calls = spent.calls
             found.append(
                 (
                     phase,
                     Used(
-                        seconds=spent.seconds + (acted if phase is Phase.EXECUTION else 0.0),
+                        seconds=spent.seconds + (acted if phase is TaskPhase.EXECUTION else 0.0),
                         calls=calls,
                         input_tokens=spent.input_tokens,
                         output_tokens=spent.output_tokens,
@@ -391,7 +391,7 @@ class _Reader:
 
     # ---------------------------------------------------------------- how it went
 
-    def _steps(self, run: Run, outcome: Outcome) -> Iterator[Step]:
+    def _steps(self, run: Run, outcome: Outcome) -> Iterator[TaskStep]:
         reasons = self._reasons.get(run.run_id, ())
         in_process = defaultdict(list)
         for process in self._processes.get(run.run_id, ()):
@@ -401,7 +401,7 @@ class _Reader:
             done = state.status is StepStatus.DONE
             # What a run could not do, the one that replaced it may have done.
             recovered = done or (bool(run.replaced_by) and outcome is Outcome.COMPLETED)
-            yield Step(
+            yield TaskStep(
                 done=recovered,
                 lines=state.lines if done else 0,
                 granted=bool(state.grant),
@@ -418,7 +418,7 @@ class _Reader:
     def _judged(self, chain: Sequence[Run]) -> Iterator[int]:
         """Turns of a model that judges a step, if it is known what of it is material."""
         for attempt in (one for run in chain for step in run.steps for one in step.attempts):
-            if _OF_ROLE[attempt.role] is Phase.REFLECTION and attempt.spent.calls:
+            if _OF_ROLE[attempt.role] is TaskPhase.REFLECTION and attempt.spent.calls:
                 yield self._attempt_used(attempt).beside
 
 
@@ -430,8 +430,8 @@ def _went_wrong(record: ActionRecord) -> bool:
     return record.error is not None and record.state in {ActionState.FAILURE, ActionState.PARTIAL}
 
 
-def _by_phase(parts: Iterable[tuple[Phase, Used]]) -> dict[Phase, Used]:
-    found = dict.fromkeys(Phase, Used())
+def _by_phase(parts: Iterable[tuple[TaskPhase, Used]]) -> dict[TaskPhase, Used]:
+    found = dict.fromkeys(TaskPhase, Used())
     for phase, used in parts:
         found[phase] = found[phase].plus(used)
     return found

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ringi.kernel.lines import EMPTY, Line, Span, Style, line, prose, step
+from ringi.kernel.lines import EMPTY, Line, Style, TextSpan, line, prose, step
 from ringi.kernel.text import Text, moment, stored
 from ringi.metrics.document import AgentFigures, Basis, Figure, FigureName, Group, GroupName, Metrics, Unit
 
@@ -87,7 +87,7 @@ _PERCENT: Final = 100
 _EXACT: Final = 10
 
 
-class Row(NamedTuple):
+class FigureRow(NamedTuple):
     mark: str
     label: Text | str
     value: Text | str
@@ -121,9 +121,9 @@ def empty_lines(metrics: Metrics) -> Iterator[Line]:
         yield step("ringi run '…'")
 
 
-def rows(group: Group) -> Iterator[Row]:
+def rows(group: Group) -> Iterator[FigureRow]:
     for figure in group.figures:
-        yield Row(
+        yield FigureRow(
             mark=_MARKS[figure.met],
             label=label(figure),
             value=NO_DATA if figure.value is None else value(figure, figure.value),
@@ -265,4 +265,4 @@ def reason_lines(metrics: Metrics) -> Iterator[Line]:
 
 
 def group_title(group: Group) -> Line:
-    return Line((Span(GROUPS[group.name], Style.STRONG),))
+    return Line((TextSpan(GROUPS[group.name], Style.STRONG),))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 from ringi.kernel.text import Text
 
 
-class Turn(NamedTuple):
+class ChatMessage(NamedTuple):
     """One message of the conversation; the model answers the last one."""
 
     role: str
@@ -19,7 +19,7 @@ def _unheard(_: str) -> None:
 
 
 class Call(NamedTuple):
-    turns: Sequence[Turn]
+    turns: Sequence[ChatMessage]
     schema: Mapping[str, Any]
     """JSON Schema of the answer, for services that take one."""
     seconds: float

@@ -29,7 +29,7 @@ ANSWER: Final = "answer"
 _FORM: Final = 1
 
 
-class Answers(NamedTuple):
+class AnswerCache(NamedTuple):
     """Those of one workspace."""
 
     vault: SealedFiles
@@ -47,7 +47,7 @@ class Answers(NamedTuple):
 
 class CachedModel:
     def __init__(
-        self, inner: LanguageModel, answers: Answers, address: str, origin: AnswerOrigin | None = None
+        self, inner: LanguageModel, answers: AnswerCache, address: str, origin: AnswerOrigin | None = None
     ) -> None:
         """`address` is the service that is asked. Without an origin, it is the prompt's session."""
         self._inner = inner

@@ -18,7 +18,7 @@ from ringi.errors import (
 from ringi.kernel.telemetry import port as attribute
 from ringi.kernel.telemetry.port import NO_SPANS, Span, Spans
 from ringi.kernel.text import Text
-from ringi.models.backend import Backend, Call, ConnectionCut, Reply, RetryLater, Turn
+from ringi.models.backend import Backend, Call, ChatMessage, ConnectionCut, Reply, RetryLater
 from ringi.models.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.models.reply import Unusable, read
 from ringi.models.turns import asked_again, compact_schema, turns, with_schema, written
@@ -171,7 +171,7 @@ class _Question(Generic[T]):
         self._cuts = 0
         self.exchanges: list[Exchange] = []
 
-    def answer(self, first: Sequence[Turn], *, schema_in_text: bool) -> T:
+    def answer(self, first: Sequence[ChatMessage], *, schema_in_text: bool) -> T:
         now, repairs_left = first, _REPAIRS
         while True:
             reply = self._reply(now)
@@ -215,7 +215,7 @@ class _Question(Generic[T]):
             )
         return self._scrub(problem.why) if isinstance(problem.why, str) else problem.why
 
-    def _reply(self, now: Sequence[Turn]) -> Reply:
+    def _reply(self, now: Sequence[ChatMessage]) -> Reply:
         while True:
             self._pieces.clear()
             try:
@@ -244,7 +244,7 @@ class _Question(Generic[T]):
                 self._keep(now, self._heard(), str(error))
                 raise
 
-    def _send(self, now: Sequence[Turn], span: Span) -> Reply:
+    def _send(self, now: Sequence[ChatMessage], span: Span) -> Reply:
         left = self._left()
         if left <= 0:
             raise self._too_late()
@@ -296,13 +296,13 @@ class _Question(Generic[T]):
     def _heard(self) -> str:
         return "".join(self._pieces)
 
-    def _keep(self, now: Sequence[Turn], reply: str, problem: str = "") -> None:
+    def _keep(self, now: Sequence[ChatMessage], reply: str, problem: str = "") -> None:
         """Scrub before cutting; otherwise half a key could remain."""
         texts = (written(now), reply, problem)
         self.exchanges.append(Exchange(*(_cut(self._scrub(text)) for text in texts)))
 
 
-def _note(span: Span, now: Sequence[Turn], reply: Reply) -> None:
+def _note(span: Span, now: Sequence[ChatMessage], reply: Reply) -> None:
     usage = _taken(reply)
     span.note(
         {

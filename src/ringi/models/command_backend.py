@@ -14,7 +14,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Final, NamedTuple
 
-from ringi.agents.output import Said
+from ringi.agents.output import AgentOutput
 from ringi.agents.reading import Enclosed, ProjectReader
 from ringi.agents.record import FILES, LONGEST_WORD
 from ringi.agents.table import PLAIN, model_of
@@ -30,11 +30,11 @@ from ringi.errors import (
     UnknownModel,
 )
 from ringi.kernel.process.agent_above import PRIVATE_VARIABLES
-from ringi.kernel.process.capture import Ran, at_most, last, run
+from ringi.kernel.process.capture import CommandResult, at_most, last, run
 from ringi.kernel.process.environment import without_forge_tokens
 from ringi.kernel.process.erase import erase
 from ringi.kernel.text import Text, why_failed, without_codes
-from ringi.models.backend import Call, Reply, RetryLater, Turn
+from ringi.models.backend import Call, ChatMessage, Reply, RetryLater
 
 PREFIX: Final = "command:"
 MOST_BYTES: Final = 1024 * 1024
@@ -212,7 +212,7 @@ class CommandBackend:
 
         return beat
 
-    def _reply(self, ended: Ran, call: Call) -> Reply:
+    def _reply(self, ended: CommandResult, call: Call) -> Reply:
         output, errors = _text(ended.output), _text(ended.errors)
         said = self._agent.read(output, errors, ended.exit_code)
         if not (ended.too_long or ended.timed_out or ended.exit_code or said.problem):
@@ -233,7 +233,7 @@ class CommandBackend:
             raise ModelTimeout(model=self.name, seconds=round(call.seconds, 1))
         raise self._failure(ended.exit_code, said, errors or output)
 
-    def _failure(self, exit_code: int, said: Said, printed: str) -> Exception:
+    def _failure(self, exit_code: int, said: AgentOutput, printed: str) -> Exception:
         words = _end_of(self._scrub(said.problem or printed))
         if said.status == _BUSY or said.status >= _FAULT:
             return RetryLater(words)
@@ -245,7 +245,7 @@ class CommandBackend:
         return ModelFailed(model=self.name, why=why)
 
 
-def flat(turns: Sequence[Turn], about_tools: str = _NO_TOOLS) -> str:
+def flat(turns: Sequence[ChatMessage], about_tools: str = _NO_TOOLS) -> str:
     """The whole conversation as one text, the rules first."""
     rules = [turn.text.strip() for turn in turns if turn.role == "system"]
     said = [turn for turn in turns if turn.role != "system"]

@@ -57,9 +57,9 @@ def choose(
     if kind == "command":
         return _command(name, rest, environment, reader, spans)
     if kind == "replay":
-        from ringi.models.recording import Replay
+        from ringi.models.recording import RecordedModel
 
-        return Replay(folder / rest)
+        return RecordedModel(folder / rest)
     file, inner = _recorded(name, kind, rest)
     from ringi.models.recording import Recording
 

@@ -22,7 +22,7 @@ from ringi.errors import (
 from ringi.kernel.process.installation import extending_command
 from ringi.kernel.process.network import proxy_for, shortened, trust
 from ringi.kernel.text import Text
-from ringi.models.backend import Call, ConnectionCut, Reply, RetryLater, Turn
+from ringi.models.backend import Call, ChatMessage, ConnectionCut, Reply, RetryLater
 from ringi.models.providers import ModelFactory, Provider
 from ringi.models.reply import MAX_ANSWER_BYTES
 from ringi.models.turns import with_schema
@@ -149,7 +149,7 @@ class HttpBackend:
         in_text = with_schema(call.turns, call.schema) if self._provider.takes_schema else call.turns
         return await self._streamed(model, call, in_text)
 
-    async def _streamed(self, model: Model[Any], call: Call, turns: Sequence[Turn]) -> Reply:
+    async def _streamed(self, model: Model[Any], call: Call, turns: Sequence[ChatMessage]) -> Reply:
         settings: Any = {"max_tokens": call.output_tokens}
         pieces: list[str] = []
         size = 0
@@ -195,7 +195,7 @@ class HttpBackend:
         return ModelRequestParameters(output_mode="native", output_object=wanted)
 
 
-def _messages(turns: Sequence[Turn]) -> list[ModelMessage]:
+def _messages(turns: Sequence[ChatMessage]) -> list[ModelMessage]:
     from pydantic_ai import messages as of  # noqa: PLC0415  # as above
 
     found: list[ModelMessage] = []

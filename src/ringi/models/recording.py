@@ -172,7 +172,7 @@ class Recording:
             os.ftruncate(file, size - len(rest))
 
 
-class Replay:
+class RecordedModel:
     """Answers from a recording, without a model: a repeated question gets its answers in order.
 
     A failure is replayed unless an answer to the same question follows it: after a failure a person resumes

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ringi.models.backend import Turn
+from ringi.models.backend import ChatMessage
 from ringi.models.prompt import Material, Prompt
 
 _ID_LENGTH: Final = 8
@@ -30,7 +30,7 @@ _LEFT_OUT: Final = frozenset(["title", "description", "default", "$defs", "minLe
 """What no model needs to be told: our own validation refuses an empty text."""
 
 
-def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[Turn, ...]:
+def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[ChatMessage, ...]:
     """Puts `schema` into the text if the service does not enforce it.
 
     What all prompts of a session have in common comes first: services reuse it.
@@ -39,28 +39,28 @@ def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[Turn, ...]:
     system = f"{_sound(prompt.rules)}\n\n{_about_fences(mark)}"
     data = [_fenced(material, mark) for material in prompt.material]
     asked = [_sound(prompt.task), _how_to_answer(schema)] if prompt.task else [_how_to_answer(schema)]
-    return Turn("system", system), Turn("user", "\n\n".join([*data, *asked]))
+    return ChatMessage("system", system), ChatMessage("user", "\n\n".join([*data, *asked]))
 
 
-def asked_again(first: Sequence[Turn], answer: str, problem: str) -> tuple[Turn, ...]:
+def asked_again(first: Sequence[ChatMessage], answer: str, problem: str) -> tuple[ChatMessage, ...]:
     """The same messages, plus the last answer and what was wrong with it."""
     answer = _harmless(answer).strip()
     mark = fence_id([problem, answer, *(turn.text for turn in first)])
     wrong = _fenced(Material("problem", problem), mark)
     wish = f"That answer is invalid.\n{_about_fences(mark)}\n{wrong}\nAnswer again with the complete object."
     if answer:
-        return *first, Turn("assistant", answer[:_BAD_ANSWER_LENGTH]), Turn("user", wish)
+        return *first, ChatMessage("assistant", answer[:_BAD_ANSWER_LENGTH]), ChatMessage("user", wish)
     # Some services reject an empty message, or two in a row with the same role.
     return *first[:-1], first[-1]._replace(text=f"{first[-1].text}\n\n{wish}")
 
 
-def with_schema(given: Sequence[Turn], schema: Mapping[str, Any]) -> tuple[Turn, ...]:
+def with_schema(given: Sequence[ChatMessage], schema: Mapping[str, Any]) -> tuple[ChatMessage, ...]:
     """For a service that did not enforce the schema."""
     *others, last = given
     return *others, last._replace(text=f"{last.text}\n\n{_how_to_answer(schema)}")
 
 
-def written(given: Sequence[Turn]) -> str:
+def written(given: Sequence[ChatMessage]) -> str:
     """As text for the log."""
     return "\n\n".join(f"[{turn.role}]\n{turn.text}" for turn in given)
 

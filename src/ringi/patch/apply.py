@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, NoReturn
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel.text import Text
 from ringi.patch.parse import GIT, USUAL, parse_patch
-from ringi.patch.patch import FilePatch, Hunk, Kind, Patch, decoded
+from ringi.patch.patch import FilePatch, Hunk, Patch, PatchKind, decoded
 
 Read = Callable[[str], bytes | None]
 
@@ -41,7 +41,7 @@ _CREATED: Final = re.compile(
 _SHOWN: Final = 60
 _REGULAR: Final = "100"
 # Compared one by one: hashing an enum member takes longer.
-_ARRIVES: Final = (Kind.NEW, Kind.RENAMED, Kind.COPIED)
+_ARRIVES: Final = (PatchKind.NEW, PatchKind.RENAMED, PatchKind.COPIED)
 
 
 class FileOutcome(NamedTuple):
@@ -53,7 +53,7 @@ class FileOutcome(NamedTuple):
     after: bytes | None
     old_mode: str | None
     new_mode: str | None
-    kind: Kind
+    kind: PatchKind
 
 
 def apply_patch(patch: bytes, read: Read) -> dict[str, bytes | None]:
@@ -76,7 +76,7 @@ def _in_full(patch: bytes, read: Read) -> dict[str, bytes | None]:
     outcomes = outcome(parse_patch(patch), read)
     result: dict[str, bytes | None] = {}
     for file in outcomes:
-        if file.kind is Kind.RENAMED and file.old_path is not None:
+        if file.kind is PatchKind.RENAMED and file.old_path is not None:
             result[file.old_path] = None
     # Checked at the end: one file may take a path that another has left.
     result.update((file.path, file.after) for file in outcomes)
@@ -128,7 +128,7 @@ def _created(text: bytes, count: int) -> bytes | None:
 
 def outcome(patch: Patch, read: Read) -> list[FileOutcome]:
     """The result for every file; on an error, none at all."""
-    freed = {file.old_path for file in patch.files if file.kind is Kind.RENAMED}
+    freed = {file.old_path for file in patch.files if file.kind is PatchKind.RENAMED}
     return [_outcome(file, read, freed) for file in patch.files]
 
 
@@ -143,7 +143,7 @@ def _outcome(file: FilePatch, read: Read, freed: set[str | None]) -> FileOutcome
     if before is None and old_path is not None:
         _fail(old_path, Text("there is no such file"))
     after = applied(path, hunks, before or b"") if hunks else before or b""
-    if kind is not Kind.DELETED:
+    if kind is not PatchKind.DELETED:
         return FileOutcome(path, old_path, before, after, old_mode, new_mode, kind)
     if after:
         _fail(path, Text("it is to be deleted and has more lines than the patch removes"))

@@ -22,7 +22,7 @@ class Clash(StrEnum):
     DELETED_BY_THEIRS = "deleted_by_theirs"
 
 
-class Choice(StrEnum):
+class ConflictChoice(StrEnum):
     """What a conflict of text becomes."""
 
     OURS = "ours"
@@ -32,7 +32,7 @@ class Choice(StrEnum):
     BASE = "base"
 
 
-Decision = Choice | bytes
+Decision = ConflictChoice | bytes
 """Bytes are a text of one's own."""
 
 

@@ -3,8 +3,8 @@
 from typing import Final, NamedTuple, TypeVar
 
 from ringi.patch.conflict import Clash
-from ringi.patch.merge import Conflicted, Merged, merge
-from ringi.patch.render import Side, is_binary
+from ringi.patch.merge import Conflicted, MergedText, merge
+from ringi.patch.render import FileSide, is_binary
 
 T = TypeVar("T")
 
@@ -14,9 +14,9 @@ _LARGEST: Final = 64 << 20
 
 
 class MergedFile(NamedTuple):
-    side: Side | None
+    side: FileSide | None
     """None if the file is gone."""
-    text: Merged | None = None
+    text: MergedText | None = None
     """None if nothing had to be merged line by line."""
 
 
@@ -25,10 +25,12 @@ class ConflictedFile(NamedTuple):
     data: bytes | None = None
     """None if it has to be decided, as the mode."""
     mode: str | None = None
-    text: Merged | Conflicted | None = None
+    text: MergedText | Conflicted | None = None
 
 
-def merge_file(base: Side | None, ours: Side | None, theirs: Side | None) -> MergedFile | ConflictedFile:
+def merge_file(
+    base: FileSide | None, ours: FileSide | None, theirs: FileSide | None
+) -> MergedFile | ConflictedFile:
     """None for a file that is not there."""
     if theirs in (ours, base):
         return MergedFile(ours)
@@ -47,24 +49,28 @@ def merge_file(base: Side | None, ours: Side | None, theirs: Side | None) -> Mer
     clashes = tuple(filter(None, (content.clash, None if mode else Clash.MODE)))
     if content.data is None or mode is None:
         return ConflictedFile(clashes, content.data, mode, content.text)
-    return MergedFile(Side(content.data, mode), content.text if isinstance(content.text, Merged) else None)
+    return MergedFile(
+        FileSide(content.data, mode), content.text if isinstance(content.text, MergedText) else None
+    )
 
 
-class _Content(NamedTuple):
+class _MergedContent(NamedTuple):
     data: bytes | None
     clash: Clash | None = None
-    text: Merged | Conflicted | None = None
+    text: MergedText | Conflicted | None = None
 
 
-def _content(base: Side | None, ours: Side, theirs: Side) -> _Content:
+def _content(base: FileSide | None, ours: FileSide, theirs: FileSide) -> _MergedContent:
     data = _one_of(base and base.data, ours.data, theirs.data)
     if data is not None:
-        return _Content(data)
+        return _MergedContent(data)
     if clash := _opaque(base, ours, theirs):
-        return _Content(None, clash)
+        return _MergedContent(None, clash)
     text = merge(base.data if base else b"", ours.data, theirs.data)
     return (
-        _Content(text.content, None, text) if isinstance(text, Merged) else _Content(None, Clash.TEXT, text)
+        _MergedContent(text.content, None, text)
+        if isinstance(text, MergedText)
+        else _MergedContent(None, Clash.TEXT, text)
     )
 
 
@@ -75,11 +81,11 @@ def _one_of(base: T | None, ours: T, theirs: T) -> T | None:
     return theirs if ours == base else None
 
 
-def _kind(side: Side) -> str:
+def _kind(side: FileSide) -> str:
     return side.mode[:3]
 
 
-def _opaque(base: Side | None, ours: Side, theirs: Side) -> Clash | None:
+def _opaque(base: FileSide | None, ours: FileSide, theirs: FileSide) -> Clash | None:
     """Why the contents cannot be merged line by line."""
     if _kind(ours) != _REGULAR:
         return Clash.LINK

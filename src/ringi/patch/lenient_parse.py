@@ -44,7 +44,7 @@ def read_loosely(data: bytes) -> list[LooseFile]:
     lines = data.removesuffix(b"\n").split(b"\n")
     if all(line.endswith(b"\r") for line in lines if line):
         lines = [line.removesuffix(b"\r") for line in lines]
-    return [file for first, block in _blocks(lines) for file in _Reader(block, first).files()]
+    return [file for first, block in _blocks(lines) for file in _PatchReader(block, first).files()]
 
 
 def _blocks(lines: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
@@ -69,7 +69,7 @@ def _sides_at(lines: Sequence[bytes], at: int) -> bool:
     return lines[at].startswith(b"--- ") and at + 1 < len(lines) and lines[at + 1].startswith(b"+++ ")
 
 
-class _Reader:
+class _PatchReader:
     """One block of lines, read from its beginning."""
 
     def __init__(self, lines: list[bytes], first: int) -> None:

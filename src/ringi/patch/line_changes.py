@@ -44,7 +44,7 @@ _NEAR: Final = 8
 _QUICK_SHARE: Final = 8
 
 
-class Change(NamedTuple):
+class LineChange(NamedTuple):
     """Lines `old` to `old_end` became lines `new` to `new_end`; counted from 0, either may be empty."""
 
     old: int
@@ -53,7 +53,7 @@ class Change(NamedTuple):
     new_end: int
 
 
-def line_changes(old: Lines, new: Lines, in_old: Counter[bytes] | None = None) -> list[Change]:
+def line_changes(old: Lines, new: Lines, in_old: Counter[bytes] | None = None) -> list[LineChange]:
     """In order; between two changes there is at least one line that is the same in both texts.
 
     Two large texts that have almost nothing in common are one change from the first line to the last.
@@ -73,10 +73,10 @@ def line_changes(old: Lines, new: Lines, in_old: Counter[bytes] | None = None) -
         b_runs = _not_compared(b, b_apart, in_old, _root(len(new)))
         a_left, b_left = _without(a, a_runs), _without(b, b_runs)
         if a_left != b_left:
-            search = _Search(a_left, b_left)
+            search = _ChangeSearch(a_left, b_left)
             if not search.run():
                 # A guess could call a merge clean that git does not: everything touches this.
-                return [Change(0, len(old), 0, len(new))]
+                return [LineChange(0, len(old), 0, len(new))]
             a_runs, b_runs = _together(a_runs, search.a_runs), _together(b_runs, search.b_runs)
     a_runs = [(low + head, high + head) for low, high in a_runs]
     b_runs = [(low + head, high + head) for low, high in b_runs]
@@ -273,7 +273,7 @@ def _settled(lines: Lines, runs: list[_Run], facing: frozenset[int]) -> list[_Ru
     return done
 
 
-def _paired(a_runs: list[_Run], b_runs: list[_Run]) -> Iterator[Change]:
+def _paired(a_runs: list[_Run], b_runs: list[_Run]) -> Iterator[LineChange]:
     a_at, b_at = (
         dict(zip(_places(a_runs), a_runs, strict=True)),
         dict(zip(_places(b_runs), b_runs, strict=True)),
@@ -282,7 +282,7 @@ def _paired(a_runs: list[_Run], b_runs: list[_Run]) -> Iterator[Change]:
     for place in sorted(a_at.keys() | b_at.keys()):
         a, a_end = a_at.get(place, (place + a_changed,) * 2)
         b, b_end = b_at.get(place, (place + b_changed,) * 2)
-        yield Change(a, a_end, b, b_end)
+        yield LineChange(a, a_end, b, b_end)
         a_changed += a_end - a
         b_changed += b_end - b
 
@@ -304,7 +304,7 @@ class _Split(NamedTuple):
     exact_after: bool = True
 
 
-class _Search:
+class _ChangeSearch:
     """Which lines of two texts changed, by paths from both corners that meet in the middle."""
 
     def __init__(self, a: Lines, b: Lines) -> None:

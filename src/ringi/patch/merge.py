@@ -12,14 +12,14 @@ from enum import StrEnum
 from itertools import compress, pairwise
 from typing import Final, NamedTuple
 
-from ringi.patch.conflict import Choice, Decision
-from ringi.patch.line_changes import Change, line_changes
+from ringi.patch.conflict import ConflictChoice, Decision
+from ringi.patch.line_changes import LineChange, line_changes
 
 Lines = list[bytes]
 
 # Conflicts with at most this many lines between them are shown as one.
 _CLOSE: Final = 3
-_NEVER: Final = Change(1 << 62, 1 << 62, 0, 0)
+_NEVER: Final = LineChange(1 << 62, 1 << 62, 0, 0)
 _HAS_WORD: Final = re.compile(rb"[0-9A-Za-z]").search
 
 
@@ -33,7 +33,7 @@ class RegionKind(StrEnum):
     CONFLICT = "conflict"
 
 
-class Place(NamedTuple):
+class MergePosition(NamedTuple):
     """How many lines of each version precede a region."""
 
     base: int
@@ -46,7 +46,7 @@ class Region(NamedTuple):
     base: Lines
     ours: Lines
     theirs: Lines
-    place: Place
+    place: MergePosition
     written: tuple[int, ...]
     """Which lines of `ours` are not from the base, counted from 0 within the region."""
 
@@ -61,7 +61,7 @@ class Region(NamedTuple):
 Regions = tuple[Region, ...]
 
 
-class Merged(NamedTuple):
+class MergedText(NamedTuple):
     content: bytes
     regions: Regions
 
@@ -76,11 +76,11 @@ class Conflicted(NamedTuple):
         return tuple(region for region in self.regions if region.kind is RegionKind.CONFLICT)
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged | Conflicted:
+def merge(base: bytes, ours: bytes, theirs: bytes) -> MergedText | Conflicted:
     regions = _regions(*map(text_lines, (base, ours, theirs)))
     if any(region.kind is RegionKind.CONFLICT for region in regions):
         return Conflicted(regions, _across_line_ends(base, ours, theirs))
-    return Merged(_joined(regions), regions)
+    return MergedText(_joined(regions), regions)
 
 
 def _joined(regions: Regions) -> bytes:
@@ -109,13 +109,13 @@ def assembled(regions: Sequence[Region], decisions: Sequence[Decision]) -> bytes
 
 def _decided(region: Region, decision: Decision) -> Lines:
     match decision:
-        case Choice.OURS:
+        case ConflictChoice.OURS:
             return region.ours
-        case Choice.THEIRS:
+        case ConflictChoice.THEIRS:
             return region.theirs
-        case Choice.BOTH:
+        case ConflictChoice.BOTH:
             return [*region.ours, *region.theirs]
-        case Choice.BASE:
+        case ConflictChoice.BASE:
             return region.base
     return [decision]
 
@@ -168,22 +168,24 @@ def _regions(base: Lines, ours: Lines, theirs: Lines) -> Regions:
     b = o = t = 0
     for kind, b_low, b_high, o_low, o_high, t_low, t_high, _ in _simplified(stretches, ours):
         if o < o_low:
-            regions.append(_same(ours[o:o_low], Place(b, o, t)))
+            regions.append(_same(ours[o:o_low], MergePosition(b, o, t)))
         was, mine_now, theirs_now = base[b_low:b_high], ours[o_low:o_high], theirs[t_low:t_high]
         theirs_alone = kind is RegionKind.THEIRS
         new = () if theirs_alone else tuple(compress(range(o_high - o_low), written[o_low:o_high]))
-        regions.append(Region(kind, was, mine_now, theirs_now, Place(b_low, o_low, t_low), new))
+        regions.append(Region(kind, was, mine_now, theirs_now, MergePosition(b_low, o_low, t_low), new))
         b, o, t = b_high, o_high, t_high
     if o < len(ours):
-        regions.append(_same(ours[o:], Place(b, o, t)))
+        regions.append(_same(ours[o:], MergePosition(b, o, t)))
     return tuple(regions)
 
 
-def _same(lines: Lines, place: Place) -> Region:
+def _same(lines: Lines, place: MergePosition) -> Region:
     return Region(RegionKind.SAME, lines, lines, lines, place, ())
 
 
-def _overlaid(mine: list[Change], other: list[Change], ours: Lines, theirs: Lines) -> Iterator[_Stretch]:
+def _overlaid(
+    mine: list[LineChange], other: list[LineChange], ours: Lines, theirs: Lines
+) -> Iterator[_Stretch]:
     """Changes of the base by both sides; those that overlap or touch become one stretch."""
     at = there = our_shift = their_shift = 0
     mine, other = [*mine, _NEVER], [*other, _NEVER]
@@ -217,7 +219,7 @@ def _overlaid(mine: list[Change], other: list[Change], ours: Lines, theirs: Line
             yield _Stretch(RegionKind.CONFLICT, *span)
 
 
-def _is_one(mine: list[Change], other: list[Change]) -> bool:
+def _is_one(mine: list[LineChange], other: list[LineChange]) -> bool:
     """Whether each side made one change, of the same lines of the base."""
     return len(mine) == len(other) == 1 and mine[0][:2] == other[0][:2]
 
@@ -230,8 +232,8 @@ def _refined(conflict: _Stretch, base: Lines, ours: Lines, theirs: Lines) -> lis
     changes = line_changes(ours[o:o_end], theirs[t:t_end])
     if not changes:
         return [conflict._replace(kind=RegionKind.BOTH)]
-    changes = [Change(c.old + o, c.old_end + o, c.new + t, c.new_end + t) for c in changes]
-    start, end = Change(o, o, t, t), Change(o_end, o_end, t_end, t_end)
+    changes = [LineChange(c.old + o, c.old_end + o, c.new + t, c.new_end + t) for c in changes]
+    start, end = LineChange(o, o, t, t), LineChange(o_end, o_end, t_end, t_end)
     agreed = [(one.old_end, two.old) for one, two in pairwise((start, *changes, end))]
     spans = _base_spans(base[b:b_end], [ours[low:high] for low, high in agreed])
     result: list[_Stretch] = []
@@ -254,7 +256,7 @@ def _base_spans(base: Lines, agreed: list[Lines]) -> list[tuple[int, int]]:
     flat = [line for lines in agreed for line in lines]
     found: list[int | None] = [None] * len(flat)
     at = there = 0
-    for change in (*line_changes(base, flat), Change(len(base), len(base), len(flat), len(flat))):
+    for change in (*line_changes(base, flat), LineChange(len(base), len(base), len(flat), len(flat))):
         found[there : change.new] = range(at, change.old)
         at, there = change.old_end, change.new_end
     spans: list[tuple[int, int]] = []

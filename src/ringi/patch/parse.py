@@ -12,8 +12,8 @@ from ringi.patch.patch import (
     NOWHERE,
     FilePatch,
     Hunk,
-    Kind,
     Patch,
+    PatchKind,
     decoded,
     is_epoch,
     name_pairs,
@@ -87,7 +87,7 @@ def _read_file(data: bytes, at: int, limit: int, *, marks: bool) -> tuple[FilePa
         if hunks:
             name, blobs, mode = usual.groups(b"")
             path, both = decoded(name), mode.decode() or None
-            return FilePatch(Kind.CHANGED, path, path, both, both, hunks, b"", blobs, usual[0]), end
+            return FilePatch(PatchKind.CHANGED, path, path, both, both, hunks, b"", blobs, usual[0]), end
     if data.startswith(GIT, at):
         section = _git_section(data, at)
         file = _git_file(section)
@@ -155,15 +155,15 @@ def _git_file(section: _Section) -> FilePatch:
         section.fail(Text("a file has no name"))
     if section.line != b"a/%s b/%s" % (old, new) and (old, new) not in name_pairs(section.line):
         section.fail(Text("the lines of the header name different files"))
-    if (old == new) is (kind in (Kind.RENAMED, Kind.COPIED)):
+    if (old == new) is (kind in (PatchKind.RENAMED, PatchKind.COPIED)):
         section.fail(Text("the lines of the header name different files"))
     likeness = b"".join(
         b"%s %s" % (key, said[key]) for key in (b"similarity index", b"dissimilarity index") if key in said
     )
     return FilePatch(
         kind,
-        None if kind is Kind.NEW else _path(section, old),
-        None if kind is Kind.DELETED else _path(section, new),
+        None if kind is PatchKind.NEW else _path(section, old),
+        None if kind is PatchKind.DELETED else _path(section, new),
         old_mode,
         new_mode,
         likeness=likeness,
@@ -171,16 +171,16 @@ def _git_file(section: _Section) -> FilePatch:
     )
 
 
-def _kind(section: _Section) -> tuple[Kind, bytes | None, bytes | None]:
+def _kind(section: _Section) -> tuple[PatchKind, bytes | None, bytes | None]:
     """Also returns the names from rename and copy lines, which have no prefix."""
     said = section.said
     kinds = []
     if b"new file mode" in said:
-        kinds.append(Kind.NEW)
+        kinds.append(PatchKind.NEW)
     if b"deleted file mode" in said:
-        kinds.append(Kind.DELETED)
+        kinds.append(PatchKind.DELETED)
     old = new = None
-    for word, kind in ((b"rename", Kind.RENAMED), (b"copy", Kind.COPIED)):
+    for word, kind in ((b"rename", PatchKind.RENAMED), (b"copy", PatchKind.COPIED)):
         source, target = said.get(word + b" from"), said.get(word + b" to")
         if source is None and target is None:
             continue
@@ -192,10 +192,10 @@ def _kind(section: _Section) -> tuple[Kind, bytes | None, bytes | None]:
             section.fail(Text("the name of a file cannot be read"))
     if len(kinds) > 1:
         section.fail(Text("a file cannot be two of new, deleted, renamed and copied"))
-    return kinds[0] if kinds else Kind.CHANGED, old, new
+    return kinds[0] if kinds else PatchKind.CHANGED, old, new
 
 
-def _modes(section: _Section, kind: Kind) -> tuple[str | None, str | None]:
+def _modes(section: _Section, kind: PatchKind) -> tuple[str | None, str | None]:
     said = section.said
     for key in (b"similarity index", b"dissimilarity index"):
         if key in said and not _LIKENESS(said[key]):
@@ -210,7 +210,7 @@ def _modes(section: _Section, kind: Kind) -> tuple[str | None, str | None]:
     new = said.get(b"new mode", said.get(b"new file mode"))
     if (b"old mode" in said) is not (b"new mode" in said):
         section.fail(Text("a changed mode needs the old and the new one"))
-    if kind in (Kind.NEW, Kind.DELETED) and b"old mode" in said:
+    if kind in (PatchKind.NEW, PatchKind.DELETED) and b"old mode" in said:
         section.fail(Text("a new or deleted file has one mode only"))
     if any(mode is not None and not _MODE(mode) for mode in (old, new)):
         section.fail(Text("the mode of a file is six octal digits"))
@@ -222,14 +222,14 @@ def _modes(section: _Section, kind: Kind) -> tuple[str | None, str | None]:
 
 
 def _sided(
-    section: _Section, kind: Kind, old: bytes | None, new: bytes | None
+    section: _Section, kind: PatchKind, old: bytes | None, new: bytes | None
 ) -> tuple[bytes | None, bytes | None]:
     """The names of the --- and +++ lines; they must equal those from rename or copy lines."""
     names = [side_name(side)[0] for side in section.sides or ()]
     if None in names:
         section.fail(Text("the name of a file cannot be read"))
     nowhere = [name == NOWHERE for name in names]
-    if nowhere != [kind is Kind.NEW, kind is Kind.DELETED]:
+    if nowhere != [kind is PatchKind.NEW, kind is PatchKind.DELETED]:
         section.fail(Text("the header does not say clearly whether the file is new or deleted"))
     left, right = (
         None if absent else without_prefix(name or b"") for name, absent in zip(names, nowhere, strict=True)
@@ -268,7 +268,7 @@ def _plain_file(section: _Section) -> FilePatch:
     if len(set(named)) != 1:
         section.fail(Text("the lines of the header name different files"))
     path = _path(section, named[0])
-    kind = Kind.NEW if absent[0] else Kind.DELETED if absent[1] else Kind.CHANGED
+    kind = PatchKind.NEW if absent[0] else PatchKind.DELETED if absent[1] else PatchKind.CHANGED
     return FilePatch(kind, None if absent[0] else path, None if absent[1] else path)
 
 
@@ -289,11 +289,11 @@ def _checked(section: _Section, file: FilePatch) -> FilePatch:
         section.fail(Text("a --- or a +++ line stands alone"))
     if hunks and not section.sides:
         section.fail(Text("a hunk without a --- and a +++ line"))
-    if not hunks and file.kind is Kind.CHANGED and file.old_mode == file.new_mode:
+    if not hunks and file.kind is PatchKind.CHANGED and file.old_mode == file.new_mode:
         section.fail(Text("a file is named and nothing is changed"))
-    if file.kind is Kind.NEW and any(hunk.old_count for hunk in hunks):
+    if file.kind is PatchKind.NEW and any(hunk.old_count for hunk in hunks):
         section.fail(Text("a new file cannot have old lines"))
-    if file.kind is Kind.DELETED and any(hunk.new_count for hunk in hunks):
+    if file.kind is PatchKind.DELETED and any(hunk.new_count for hunk in hunks):
         section.fail(Text("a deleted file cannot keep lines"))
     return file
 
@@ -301,15 +301,15 @@ def _checked(section: _Section, file: FilePatch) -> FilePatch:
 def _check_apart(data: bytes, files: list[FilePatch], starts: list[int]) -> None:
     """Each file once: no part of a patch may depend on another part."""
     if len({file.path for file in files}) == len(files) and not any(
-        file.kind is Kind.RENAMED for file in files
+        file.kind is PatchKind.RENAMED for file in files
     ):
         return
     made: set[str] = set()  # written or deleted at this path
     gone: set[str] = set()  # renamed away or deleted
     held: set[str] = set()  # must exist before, under this very name
     for file, at in zip(files, starts, strict=True):
-        leaves = {file.old_path} if file.kind in {Kind.RENAMED, Kind.DELETED} else set()
-        stays = {file.path} if file.kind in {Kind.CHANGED, Kind.DELETED} else set()
+        leaves = {file.old_path} if file.kind in {PatchKind.RENAMED, PatchKind.DELETED} else set()
+        stays = {file.path} if file.kind in {PatchKind.CHANGED, PatchKind.DELETED} else set()
         if file.path in made or leaves & (gone | held) or stays & gone:
             raise BadPatch(why=Text("{path} is in it twice", path=file.path), line=line_of(data, at))
         made.add(file.path)

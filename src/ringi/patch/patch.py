@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 
-class Kind(StrEnum):
+class PatchKind(StrEnum):
     NEW = "new"
     DELETED = "deleted"
     RENAMED = "renamed"
@@ -45,7 +45,7 @@ class Hunk(NamedTuple):
 
 
 class FilePatch(NamedTuple):
-    kind: Kind
+    kind: PatchKind
     old_path: str | None
     """None for a new file; names that are not UTF-8 are as `os.fsdecode` gives them."""
     new_path: str | None
@@ -195,15 +195,15 @@ def header(file: FilePatch) -> Iterator[bytes]:
     """In git's order, from the fields of the patch."""
     old, new = file.old_path or file.path, file.path
     yield b"diff --git %s %s\n" % (quoted("a/", old), quoted("b/", new))
-    if file.kind is Kind.NEW:
+    if file.kind is PatchKind.NEW:
         yield b"new file mode %s\n" % (file.new_mode or PLAIN_MODE).encode()
-    elif file.kind is Kind.DELETED:
+    elif file.kind is PatchKind.DELETED:
         yield b"deleted file mode %s\n" % (file.old_mode or PLAIN_MODE).encode()
     elif file.old_mode and file.new_mode and file.old_mode != file.new_mode:
         yield b"old mode %s\nnew mode %s\n" % (file.old_mode.encode(), file.new_mode.encode())
     if file.likeness:
         yield file.likeness + b"\n"
-    word = {Kind.RENAMED: b"rename", Kind.COPIED: b"copy"}.get(file.kind)
+    word = {PatchKind.RENAMED: b"rename", PatchKind.COPIED: b"copy"}.get(file.kind)
     if word:
         yield b"%s from %s\n%s to %s\n" % (word, quoted("", old), word, quoted("", new))
     if file.blobs:
@@ -215,8 +215,8 @@ def header(file: FilePatch) -> Iterator[bytes]:
 def sides(file: FilePatch) -> tuple[bytes, bytes]:
     """The names of the --- and +++ lines."""
     return (
-        NOWHERE if file.kind is Kind.NEW else _side("a/", file.old_path or file.path),
-        NOWHERE if file.kind is Kind.DELETED else _side("b/", file.path),
+        NOWHERE if file.kind is PatchKind.NEW else _side("a/", file.old_path or file.path),
+        NOWHERE if file.kind is PatchKind.DELETED else _side("b/", file.path),
     )
 
 

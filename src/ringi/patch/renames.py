@@ -18,7 +18,7 @@ _MOST_WORK: Final = 20_000_000
 _CHUNK: Final = re.compile(rb"[^\n]{64}|[^\n]{0,63}\n|[^\n]{1,63}")
 
 
-class _Content(NamedTuple):
+class _ChunkedContent(NamedTuple):
     size: int
     chunks: Mapping[bytes, int]
     """Lines, long ones in pieces, each with the number of its bytes in the file."""
@@ -29,15 +29,15 @@ def similarity(old: bytes, new: bytes) -> float:
     return _similarity(_content(old), _content(new))
 
 
-def _content(data: bytes) -> _Content:
+def _content(data: bytes) -> _ChunkedContent:
     text = data if is_binary(data) else data.replace(b"\r\n", b"\n")
     found: Counter[bytes] = Counter()
     for chunk in _CHUNK.findall(text):
         found[chunk] += len(chunk)
-    return _Content(len(data), found)
+    return _ChunkedContent(len(data), found)
 
 
-def _similarity(old: _Content, new: _Content) -> float:
+def _similarity(old: _ChunkedContent, new: _ChunkedContent) -> float:
     if not old.size or not new.size or not _may_be_alike(old.size, new.size):
         return 0.0
     fewer, more = sorted((old.chunks, new.chunks), key=len)
@@ -65,7 +65,7 @@ class _Pairs:
     def __init__(self, deleted: dict[str, bytes], created: dict[str, bytes]) -> None:
         self._old = deleted
         self._new = created
-        self._contents: dict[str, _Content] = {}
+        self._contents: dict[str, _ChunkedContent] = {}
         self.taken: dict[str, str] = {}
 
     def _take(self, old: str, new: str) -> None:
@@ -112,7 +112,7 @@ class _Pairs:
             return 0.0
         return _similarity(self._known("-" + old, self._old[old]), self._known("+" + new, self._new[new]))
 
-    def _known(self, key: str, data: bytes) -> _Content:
+    def _known(self, key: str, data: bytes) -> _ChunkedContent:
         if key not in self._contents:
             self._contents[key] = _content(data)
         return self._contents[key]

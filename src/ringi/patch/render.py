@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.patch.patch import NO_NEWLINE, FilePatch, Hunk, Kind, header, sides, written
+from ringi.patch.patch import NO_NEWLINE, FilePatch, Hunk, PatchKind, header, sides, written
 
 # A longer stretch without a unique common line counts as rewritten instead of being compared for seconds.
 _LARGEST_SQUARE: Final = 25_000_000
@@ -164,7 +164,7 @@ _BYTES_OF_A_LINE: Final = 100
 _LONG_LINE: Final = re.compile(rb"^[+-](.{%d,})" % (_BYTES_OF_A_LINE + 1), re.MULTILINE)
 
 
-class Side(NamedTuple):
+class FileSide(NamedTuple):
     data: bytes
     mode: str
     """As git writes it: 100644 or 100755."""
@@ -183,12 +183,12 @@ class Rendered(NamedTuple):
         return self.diff.count(b"\n@@ -")
 
 
-class Changed(NamedTuple):
+class FileDelta(NamedTuple):
     """One file; None if it does not exist."""
 
     path: str
-    old: Side | None
-    new: Side | None
+    old: FileSide | None
+    new: FileSide | None
     old_path: str | None = None
     """The old path, if it was renamed or copied."""
     copied: bool = False
@@ -198,7 +198,7 @@ def is_binary(data: bytes) -> bool:
     return b"\0" in data[:_BINARY_PROBE]
 
 
-def render_patch(changes: Iterable[Changed]) -> bytes:
+def render_patch(changes: Iterable[FileDelta]) -> bytes:
     """One patch, files in the order of their paths; what did not change is left out.
 
     A file that is not text is only named, as git does; applying such a patch refuses it.
@@ -206,20 +206,20 @@ def render_patch(changes: Iterable[Changed]) -> bytes:
     return b"".join(render_change(change).diff for change in sorted(changes, key=_path) if _changes(change))
 
 
-def _path(change: Changed) -> bytes:
+def _path(change: FileDelta) -> bytes:
     return change.path.encode("utf-8", "surrogateescape")
 
 
-def _changes(change: Changed) -> bool:
+def _changes(change: FileDelta) -> bool:
     return change.old != change.new or change.old_path not in {None, change.path}
 
 
-def render(path: str, old: Side | None, new: Side | None) -> Rendered:
+def render(path: str, old: FileSide | None, new: FileSide | None) -> Rendered:
     """The difference of one file; None for a file that does not exist."""
-    return render_change(Changed(path, old, new))
+    return render_change(FileDelta(path, old, new))
 
 
-def render_change(change: Changed) -> Rendered:
+def render_change(change: FileDelta) -> Rendered:
     old, new = change.old, change.new
     file = _described(change)
     if any(side and is_binary(side.data) for side in (old, new)):
@@ -230,7 +230,7 @@ def render_change(change: Changed) -> Rendered:
     hunks = _hunks_of(old.data if old else b"", new.data if new else b"")
     added = sum(hunk.body.startswith(b"+") + hunk.body.count(b"\n+") for hunk in hunks)
     removed = sum(hunk.body.startswith(b"-") + hunk.body.count(b"\n-") for hunk in hunks)
-    if file.kind in {Kind.RENAMED, Kind.COPIED}:
+    if file.kind in {PatchKind.RENAMED, PatchKind.COPIED}:
         file = file._replace(likeness=b"similarity index %d%%" % _likeness(old, new, hunks))
     long = (line for hunk in hunks for line in _LONG_LINE.finditer(hunk.body))
     weight = added + removed + sum(counted_lines(len(line[1])) - 1 for line in long)
@@ -244,21 +244,21 @@ def counted_lines(size: int) -> int:
     return -(-size // _BYTES_OF_A_LINE)
 
 
-def render_move(old_path: str, path: str, old: Side, new: Side, *, copy: bool = False) -> Rendered:
+def render_move(old_path: str, path: str, old: FileSide, new: FileSide, *, copy: bool = False) -> Rendered:
     """A renamed or copied file, with what changed in it."""
-    return render_change(Changed(path, old, new, old_path, copy))
+    return render_change(FileDelta(path, old, new, old_path, copy))
 
 
-def _described(change: Changed) -> FilePatch:
+def _described(change: FileDelta) -> FilePatch:
     old, new = change.old, change.new
     old_path = change.old_path or change.path
-    kind = Kind.CHANGED
+    kind = PatchKind.CHANGED
     if old is None:
-        kind = Kind.NEW
+        kind = PatchKind.NEW
     elif new is None:
-        kind = Kind.DELETED
+        kind = PatchKind.DELETED
     elif old_path != change.path:
-        kind = Kind.COPIED if change.copied else Kind.RENAMED
+        kind = PatchKind.COPIED if change.copied else PatchKind.RENAMED
     return FilePatch(
         kind,
         old_path if old else None,
@@ -268,7 +268,7 @@ def _described(change: Changed) -> FilePatch:
     )
 
 
-def _likeness(old: Side | None, new: Side | None, hunks: tuple[Hunk, ...]) -> int:
+def _likeness(old: FileSide | None, new: FileSide | None, hunks: tuple[Hunk, ...]) -> int:
     """How much of the larger side is kept, in percent; all of it only if nothing changed."""
     if not hunks or old is None or new is None:
         return 100

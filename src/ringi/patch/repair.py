@@ -16,15 +16,15 @@ from ringi.patch.patch import (
     NOWHERE,
     PLAIN_MODE,
     FilePatch,
-    Kind,
     Patch,
+    PatchKind,
     decoded,
     dump,
     name_pairs,
     whole_pairs,
     without_prefix,
 )
-from ringi.patch.render import Changed, Side, is_binary, render_change
+from ringi.patch.render import FileDelta, FileSide, is_binary, render_change
 
 # The prefixes that git itself uses; any other first folder belongs to the name.
 _PREFIXED: Final = re.compile(rb'(?:diff --git |--- )(?:"?[aciow12]/|/dev/null)').match
@@ -33,7 +33,7 @@ _PREFIXED: Final = re.compile(rb'(?:diff --git |--- )(?:"?[aciow12]/|/dev/null)'
 _NAMED: Final = 8
 
 
-class Piece(NamedTuple):
+class HunkPiece(NamedTuple):
     """A hunk to place: its old lines, and how many of them at each end are only context."""
 
     number: int
@@ -50,27 +50,27 @@ class Piece(NamedTuple):
         return self.lead, len(self.old) - self.trail
 
 
-class _Lines:
+class _SearchableLines:
     """A text as lines, searchable in bulk from either end."""
 
     def __init__(self, lines: list[bytes]) -> None:
         self.count = len(lines)
-        self.forward = _Search(b"\n".join([b"", *lines, b""]))
-        self._backward: _Search | None = None
+        self.forward = _LineSearch(b"\n".join([b"", *lines, b""]))
+        self._backward: _LineSearch | None = None
         self._lines = lines
 
     @property
-    def backward(self) -> "_Search":
+    def backward(self) -> "_LineSearch":
         if self._backward is None:
             # Reversed, because searching from the end is not linear for every text.
-            self._backward = _Search(self.forward.text[::-1])
+            self._backward = _LineSearch(self.forward.text[::-1])
         return self._backward
 
-    def holds(self, piece: Piece, at: int) -> bool:
+    def holds(self, piece: HunkPiece, at: int) -> bool:
         return at >= 0 and self._lines[at : at + len(piece.old)] == piece.old
 
 
-class _Search:
+class _LineSearch:
     """Continues from the last match, so that many searches pass over a text once."""
 
     def __init__(self, text: bytes) -> None:
@@ -93,11 +93,11 @@ class _Search:
         return self._line
 
 
-def places(path: str, lines: list[bytes], pieces: list[Piece]) -> list[int]:
+def places(path: str, lines: list[bytes], pieces: list[HunkPiece]) -> list[int]:
     """For each hunk the number of lines before it."""
     if _as_stated(lines, pieces):
         return [piece.stated or 0 for piece in pieces]
-    text = _Lines(lines)
+    text = _SearchableLines(lines)
     first = _earliest(path, text, pieces)
     last = _latest(text, pieces)
     for piece, low, high in zip(pieces, first, last, strict=True):
@@ -107,7 +107,7 @@ def places(path: str, lines: list[bytes], pieces: list[Piece]) -> list[int]:
     return first
 
 
-def _as_stated(lines: list[bytes], pieces: list[Piece]) -> bool:
+def _as_stated(lines: list[bytes], pieces: list[HunkPiece]) -> bool:
     """If all line numbers are right, they say where the hunks belong."""
     end = 0
     for piece in pieces:
@@ -120,11 +120,11 @@ def _as_stated(lines: list[bytes], pieces: list[Piece]) -> bool:
     return True
 
 
-def _needle(piece: Piece) -> bytes:
+def _needle(piece: HunkPiece) -> bytes:
     return b"\n".join([b"", *piece.old, b""])
 
 
-def _earliest(path: str, text: _Lines, pieces: list[Piece]) -> list[int]:
+def _earliest(path: str, text: _SearchableLines, pieces: list[HunkPiece]) -> list[int]:
     found: list[int] = []
     end = 0
     for piece in pieces:
@@ -138,16 +138,16 @@ def _earliest(path: str, text: _Lines, pieces: list[Piece]) -> list[int]:
     return found
 
 
-def _next(text: _Lines, piece: Piece, begin: int) -> int:
+def _next(text: _SearchableLines, piece: HunkPiece, begin: int) -> int:
     return text.forward.find(_needle(piece), begin) if piece.old else begin
 
 
-def _at_end(text: _Lines, piece: Piece, begin: int) -> int:
+def _at_end(text: _SearchableLines, piece: HunkPiece, begin: int) -> int:
     at = text.count - len(piece.old)
     return at if at >= begin and text.holds(piece, at) else -1
 
 
-def _latest(text: _Lines, pieces: list[Piece]) -> list[int]:
+def _latest(text: _SearchableLines, pieces: list[HunkPiece]) -> list[int]:
     """Like the earliest, from the end of the text; they fit at least where the earliest did."""
     found: list[int] = []
     limit = text.count
@@ -166,7 +166,7 @@ def _latest(text: _Lines, pieces: list[Piece]) -> list[int]:
     return found[::-1]
 
 
-def _candidates(text: _Lines, piece: Piece, low: int, high: int) -> str:
+def _candidates(text: _SearchableLines, piece: HunkPiece, low: int, high: int) -> str:
     """Line numbers, from 1 on; the first few of many."""
     found: list[str] = []
     at = low
@@ -178,7 +178,7 @@ def _candidates(text: _Lines, piece: Piece, low: int, high: int) -> str:
     return ", ".join(found)
 
 
-def _explain(path: str, text: _Lines, piece: Piece) -> NoReturn:
+def _explain(path: str, text: _SearchableLines, piece: HunkPiece) -> NoReturn:
     number = piece.number
     everywhere = text.forward.find(_needle(piece), 0) if piece.old else 0
     if everywhere >= 0:
@@ -241,21 +241,21 @@ def _exactly(patch: bytes, read: Read) -> list[tuple[FileOutcome, FilePatch | No
 def _rendered(file: FileOutcome, given: FilePatch | None) -> bytes:
     old_mode = file.old_mode or file.new_mode or PLAIN_MODE
     new_mode = file.new_mode or old_mode
-    old = Side(file.before, old_mode) if file.before is not None else None
-    new = Side(file.after, new_mode) if file.after is not None else None
+    old = FileSide(file.before, old_mode) if file.before is not None else None
+    new = FileSide(file.after, new_mode) if file.after is not None else None
     if any(side and is_binary(side.data) for side in (old, new)):
         if given is None:
             raise BinaryPatch(path=file.path, line=1)
         return dump(Patch((given,)))
-    copied = file.kind is Kind.COPIED
-    changed = Changed(file.path, old, new, file.old_path, copied)
-    if old == new and not copied and file.kind is not Kind.RENAMED:
+    copied = file.kind is PatchKind.COPIED
+    changed = FileDelta(file.path, old, new, file.old_path, copied)
+    if old == new and not copied and file.kind is not PatchKind.RENAMED:
         return b""
     return render_change(changed).diff
 
 
 class _Named(NamedTuple):
-    kind: Kind
+    kind: PatchKind
     old: str
     new: str
 
@@ -266,10 +266,10 @@ def _loosely(patch: bytes, read: Read) -> Iterator[FileOutcome]:
         why = Text("no file is named in it") if patch.strip() else Text("it is empty")
         raise BadPatch(why=why, line=1)
     named = [_named(file, read) for file in files]
-    freed = {name.old for name in named if name.kind is Kind.RENAMED}
+    freed = {name.old for name in named if name.kind is PatchKind.RENAMED}
     seen: set[str] = set()
     for file, name in zip(files, named, strict=True):
-        again = {name.old, name.new} if name.kind is Kind.RENAMED else {name.new}
+        again = {name.old, name.new} if name.kind is PatchKind.RENAMED else {name.new}
         if again & seen:
             _fail(file, Text("{path} is in it twice", path=name.new))
         seen |= again
@@ -282,33 +282,33 @@ def _named(file: LooseFile, read: Read) -> _Named:
     pairs = list(_pairs(file, kind))
     if not pairs:
         _fail(file, Text("the lines of the header name different files"))
-    if kind is Kind.NEW:
+    if kind is PatchKind.NEW:
         return _Named(kind, *pairs[0])
     for old, new in pairs:
         if read(old) is not None:
             return _Named(kind, old, new)
     old, new = pairs[0]
-    if kind is Kind.CHANGED and file.hunks and not any(map(_old, file.hunks)):
-        return _Named(Kind.NEW, old, new)
+    if kind is PatchKind.CHANGED and file.hunks and not any(map(_old, file.hunks)):
+        return _Named(PatchKind.NEW, old, new)
     raise PatchMismatch(path=old, why=Text("there is no such file"))
 
 
-def _kind(file: LooseFile) -> Kind:
+def _kind(file: LooseFile) -> PatchKind:
     said, names = file.said, file.names or (b"", b"")
     if b"rename from" in said:
-        return Kind.RENAMED
+        return PatchKind.RENAMED
     if b"copy from" in said:
-        return Kind.COPIED
+        return PatchKind.COPIED
     if b"new file mode" in said or names[0] == NOWHERE:
-        return Kind.NEW
+        return PatchKind.NEW
     if b"deleted file mode" in said or names[1] == NOWHERE:
-        return Kind.DELETED
-    return Kind.CHANGED
+        return PatchKind.DELETED
+    return PatchKind.CHANGED
 
 
-def _pairs(file: LooseFile, kind: Kind) -> Iterator[tuple[str, str]]:
+def _pairs(file: LooseFile, kind: PatchKind) -> Iterator[tuple[str, str]]:
     """Old and new path, the likelier first."""
-    moved = kind in {Kind.RENAMED, Kind.COPIED}
+    moved = kind in {PatchKind.RENAMED, PatchKind.COPIED}
     named = {*name_pairs(file.git_line), *whole_pairs(file.git_line)} if file.git_line else None
     for old, new in _raw_pairs(file):
         left, right = (new if old == NOWHERE else old), (old if new == NOWHERE else new)
@@ -327,11 +327,15 @@ def _raw_pairs(file: LooseFile) -> Iterator[tuple[bytes, bytes]]:
 
 def _outcome(file: LooseFile, name: _Named, read: Read, freed: set[str]) -> FileOutcome:
     kind, old, new = name
-    if kind in {Kind.NEW, Kind.RENAMED, Kind.COPIED} and new not in freed and read(new) is not None:
+    if (
+        kind in {PatchKind.NEW, PatchKind.RENAMED, PatchKind.COPIED}
+        and new not in freed
+        and read(new) is not None
+    ):
         raise PatchMismatch(path=new, why=Text("it is there already"))
-    before = None if kind is Kind.NEW else read(old)
+    before = None if kind is PatchKind.NEW else read(old)
     after: bytes | None = _changed(new, file.hunks, before or b"")
-    if kind is Kind.DELETED:
+    if kind is PatchKind.DELETED:
         if after:
             why = Text("it is to be deleted and has more lines than the patch removes")
             raise PatchMismatch(path=old, why=why)
@@ -342,7 +346,7 @@ def _outcome(file: LooseFile, name: _Named, read: Read, freed: set[str]) -> File
         raise PatchMismatch(path=new, why=Text("it is a link or a repository of its own, not a file"))
     return FileOutcome(
         new,
-        None if kind is Kind.NEW else old,
+        None if kind is PatchKind.NEW else old,
         before,
         after,
         old_mode.decode() if old_mode else None,
@@ -380,12 +384,12 @@ def _changed(path: str, hunks: tuple[LooseHunk, ...], data: bytes) -> bytes:
     return b"\n".join(result) + (b"\n" if whole and result else b"")
 
 
-def _piece(number: int, hunk: LooseHunk) -> Piece:
+def _piece(number: int, hunk: LooseHunk) -> HunkPiece:
     signs = b"".join(sign for sign, _ in hunk.lines)
     lead = len(signs) - len(signs.lstrip(b" "))
     trail = len(signs) - len(signs.rstrip(b" "))
     at_end = hunk.old_bare or hunk.new_bare
-    return Piece(number, _old(hunk), lead, trail, hunk.stated, at_end)
+    return HunkPiece(number, _old(hunk), lead, trail, hunk.stated, at_end)
 
 
 def _old(hunk: LooseHunk) -> list[bytes]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from ringi.errors import NotFound, PatchMismatch
 from ringi.kernel.text import Text
-from ringi.patch.patch import NO_NEWLINE, PLAIN_MODE, FilePatch, Hunk, Kind, Patch
+from ringi.patch.patch import NO_NEWLINE, PLAIN_MODE, FilePatch, Hunk, Patch, PatchKind
 
 # Neighbouring lines of one sign, with the mark that the last of them has no newline.
 _STRETCHES: Final = re.compile(
@@ -24,9 +24,9 @@ def reverse(patch: Patch, read: Callable[[str], bytes | None] | None = None) -> 
 
 
 def _reversed(file: FilePatch, read: Callable[[str], bytes | None] | None) -> FilePatch:
-    if file.kind is Kind.COPIED:
+    if file.kind is PatchKind.COPIED:
         return _without_copy(file, read)
-    kinds = {Kind.NEW: Kind.DELETED, Kind.DELETED: Kind.NEW}
+    kinds = {PatchKind.NEW: PatchKind.DELETED, PatchKind.DELETED: PatchKind.NEW}
     old, dots, rest = file.blobs.partition(b"..")
     new, space, mode = rest.partition(b" ")
     return FilePatch(
@@ -47,7 +47,7 @@ def _without_copy(file: FilePatch, read: Callable[[str], bytes | None] | None) -
         why = Text("it is a copy, and to delete it again its whole content is needed")
         raise PatchMismatch(path=file.path, why=why)
     hunks = (_removal(content),) if content else ()
-    return FilePatch(Kind.DELETED, file.path, None, file.new_mode or PLAIN_MODE, None, hunks)
+    return FilePatch(PatchKind.DELETED, file.path, None, file.new_mode or PLAIN_MODE, None, hunks)
 
 
 def _removal(content: bytes) -> Hunk:
@@ -92,13 +92,13 @@ def _without(file: FilePatch, numbers: frozenset[int]) -> FilePatch | None:
     kept = [hunk for number, hunk in enumerate(file.hunks, 1) if number not in numbers]
     if len(kept) == len(file.hunks):
         return file
-    if file.kind in {Kind.NEW, Kind.DELETED}:
+    if file.kind in {PatchKind.NEW, PatchKind.DELETED}:
         if kept:
             raise PatchMismatch(path=file.path, why=Text("a new or a deleted file goes whole or not at all"))
         return None
-    if not kept and file.kind is Kind.CHANGED and file.old_mode == file.new_mode:
+    if not kept and file.kind is PatchKind.CHANGED and file.old_mode == file.new_mode:
         return None
-    likeness = file.likeness if kept or file.kind is Kind.CHANGED else b"similarity index 100%"
+    likeness = file.likeness if kept or file.kind is PatchKind.CHANGED else b"similarity index 100%"
     header = file.header if kept else b""
     # The index line names the result of the whole patch, so it is no longer true.
     return file._replace(

@@ -24,12 +24,12 @@ class Drop(NamedTuple):
     """From 1, as shown; None is the whole file."""
 
 
-class Write(NamedTuple):
+class ScriptedWrite(NamedTuple):
     path: str
     content: bytes
 
 
-class Comment(NamedTuple):
+class ScriptedComment(NamedTuple):
     path: str
     line: int
     text: str
@@ -37,13 +37,13 @@ class Comment(NamedTuple):
     side: Side = Side.NEW
 
 
-class Wanted(NamedTuple):
+class ScriptedChanges(NamedTuple):
     drops: Sequence[Drop] = ()
-    writes: Sequence[Write] = ()
-    comments: Sequence[Comment] = ()
+    writes: Sequence[ScriptedWrite] = ()
+    comments: Sequence[ScriptedComment] = ()
 
 
-def amend_plan(plan: ReviewedPlan, wanted: Wanted, seen: int | None = None) -> bool:
+def amend_plan(plan: ReviewedPlan, wanted: ScriptedChanges, seen: int | None = None) -> bool:
     """True if it has a new version. Numbers of hunks and lines are those of the version `seen`.
 
     Raises PlanChanged if the plan has another version by now.
@@ -70,7 +70,7 @@ def _keep(plan: ReviewedPlan, said: Sequence[CommentChange], *, seen: PlanDocume
     replace_comments(plan.workspace, plan.plan_id, said, seen=seen)
 
 
-def _amendments(plan: ReviewedPlan, wanted: Wanted) -> Iterator[Amendment]:
+def _amendments(plan: ReviewedPlan, wanted: ScriptedChanges) -> Iterator[Amendment]:
     """One for each file."""
     hunks: dict[str, list[int | None]] = {}
     for path, hunk in wanted.drops:
@@ -90,7 +90,7 @@ def _amendments(plan: ReviewedPlan, wanted: Wanted) -> Iterator[Amendment]:
             yield NewContent(spec.id, *packed(new[spec.id]))
 
 
-def _comment(plan: ReviewedPlan, wanted: Comment) -> CommentChange:
+def _comment(plan: ReviewedPlan, wanted: ScriptedComment) -> CommentChange:
     spec = spec_at(plan, wanted.path)
     side = Side.OLD if spec.after is None and spec.base.kind is not SpecKind.MOVE else wanted.side
     path = _path_of(spec, side)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UNSET
 
-from ringi.approvals.cover import History, covering_approval
+from ringi.approvals.cover import SubjectHistory, covering_approval
 from ringi.approvals.document import (
     Approval,
     ApprovalRequest,
@@ -25,7 +25,7 @@ from ringi.approvals.document import (
 from ringi.approvals.grant import Grants
 from ringi.approvals.kinds import of_plan
 from ringi.approvals.permits import refused_danger
-from ringi.approvals.proof import About, approval_of, compose, prove, require_answer
+from ringi.approvals.proof import StatementContext, approval_of, compose, prove, require_answer
 from ringi.approvals.request import request_of
 from ringi.approvals.who import actor_at, asks_for_own, refuse_agent, require_own
 from ringi.errors import (
@@ -177,7 +177,7 @@ def statement(workspace: Workspace, asked: ApprovalRequest, approver: str, note:
     return compose(workspace, SignedAct.APPROVE, asked.digest, approver, note, about)
 
 
-def _about(workspace: Workspace, document: PlanDocument, subject: ApprovalSubject) -> About | None:
+def _about(workspace: Workspace, document: PlanDocument, subject: ApprovalSubject) -> StatementContext | None:
     return attest.about(workspace, document, subject, attest.known_bytes(workspace, document, subject))
 
 
@@ -283,7 +283,7 @@ def reject(workspace: Workspace, plan_id: str, feedback: str) -> Declined:
 def covering(workspace: Workspace, record: PlanRecord) -> Approval | None:
     """The approval that still covers the plan as it is now. Raises like `covering_approval`."""
     document, name = record.plan.document, f"p{record.plan.number}"
-    history = History(subjects.plan(document.plan.id), name, record.approvals, record.events)
+    history = SubjectHistory(subjects.plan(document.plan.id), name, record.approvals, record.events)
     grants = Grants(workspace)
     grants.refuse_newest(record.plan, record.approvals)
     standing = partial(grants.require_standing, name)

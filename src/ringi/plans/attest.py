@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import Act, Approval, ApprovalSubject, ProofKind, SignedAct
 from ringi.approvals.kinds import as_written
-from ringi.approvals.proof import About, stated
+from ringi.approvals.proof import StatementContext, stated
 from ringi.approvals.statement import (
     ABSENT,
     NOTES,
@@ -31,12 +31,12 @@ from ringi.errors import BadDocument, NewerVersion, NotesDamaged
 from ringi.kernel import codec
 from ringi.kernel.process.repository import Mended
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.patch.render import Changed, Side, is_binary, render_patch
+from ringi.patch.render import FileDelta, FileSide, is_binary, render_patch
 from ringi.plans.document import PlanDocument, PlanRef
 from ringi.plans.place import run_of
 from ringi.plans.preview import after_bytes
 from ringi.policy.files import is_credential
-from ringi.provenance.ports import Rebuilt, Repository
+from ringi.provenance.ports import PersonalRepository, Rebuilt
 from ringi.tree.file_state import FileState
 
 if TYPE_CHECKING:
@@ -61,15 +61,15 @@ class _Side(NamedTuple):
     """None if it is not at hand."""
 
     @property
-    def text(self) -> Side | None:
+    def text(self) -> FileSide | None:
         """What a diff of what git stores can show."""
         blob, data = self.digest.blob, self.data
         if data is None or is_binary(data) or blob != codec.blob_id(data, like=blob):
             return None
-        return Side(data, self.mode)
+        return FileSide(data, self.mode)
 
 
-class _File(NamedTuple):
+class _AttestedFile(NamedTuple):
     path: str
     before: _Side | None
     after: _Side | None
@@ -86,11 +86,11 @@ class _File(NamedTuple):
         )
 
     @property
-    def shown(self) -> Changed | None:
+    def shown(self) -> FileDelta | None:
         """None if a diff cannot show it."""
         old, new = (side.text if side else None for side in (self.before, self.after))
         whole = bool(old) == bool(self.before) and bool(new) == bool(self.after)
-        return Changed(self.path, old, new) if whole else None
+        return FileDelta(self.path, old, new) if whole else None
 
 
 def known_bytes(workspace: Workspace, document: PlanDocument, subject: ApprovalSubject) -> dict[str, bytes]:
@@ -112,13 +112,13 @@ def known_bytes(workspace: Workspace, document: PlanDocument, subject: ApprovalS
 
 def about(
     workspace: Workspace, document: PlanDocument, subject: ApprovalSubject, known: Mapping[str, bytes]
-) -> About | None:
+) -> StatementContext | None:
     """`known` are bytes by hash. None if no file of it can be in a commit."""
     repository = workspace.repository()
     files = _files(repository, subject, known) if repository else []
     if not repository or not files:
         return None
-    return About(
+    return StatementContext(
         subject=tuple(file.resource for file in files),
         repository=repository.roots(),
         plan=ApprovedPlan(subject.plan_id, subject.plan_version, document.plan.title),
@@ -127,7 +127,9 @@ def about(
     )
 
 
-def _files(repository: Repository, subject: ApprovalSubject, known: Mapping[str, bytes]) -> list[_File]:
+def _files(
+    repository: PersonalRepository, subject: ApprovalSubject, known: Mapping[str, bytes]
+) -> list[_AttestedFile]:
     """The net change of each path that git may track; permissions that git does not keep do not count."""
     net: dict[str, tuple[FileState | None, FileState | None]] = {}
     for change in subject.changes:
@@ -152,11 +154,13 @@ def _files(repository: Repository, subject: ApprovalSubject, known: Mapping[str,
         digests = Digests(state.sha256, ids.get((path, state.sha256), ""))
         return _Side(mode, digests, known.get(state.sha256))
 
-    found = [_File(path, side(path, before), side(path, after)) for path, (before, after) in net.items()]
+    found = [
+        _AttestedFile(path, side(path, before), side(path, after)) for path, (before, after) in net.items()
+    ]
     return [file for file in found if file.before != file.after]
 
 
-def _diff(files: list[_File]) -> str | UnsetType:
+def _diff(files: list[_AttestedFile]) -> str | UnsetType:
     # A file for credentials may never be committed, and notes leave the machine without it.
     shown = [file.shown for file in files if not is_credential(file.path)]
     try:
@@ -364,6 +368,8 @@ def _used_proofs(workspace: Workspace) -> Iterator[_Used]:
             yield _Used(ref.name, approval.digest, proof, lacks)
 
 
-def _lacks_bytes(repository: Repository | None, subject: ApprovalSubject, known: Mapping[str, bytes]) -> bool:
+def _lacks_bytes(
+    repository: PersonalRepository | None, subject: ApprovalSubject, known: Mapping[str, bytes]
+) -> bool:
     files = _files(repository, subject, known) if repository else ()
     return any(side and side.data is None for file in files for side in (file.before, file.after))

@@ -41,7 +41,7 @@ SHOWN: Final = 8
 """How many characters of an id are shown."""
 
 
-class Facts(NamedTuple):
+class SubjectFacts(NamedTuple):
     """What the ledger says about one subject."""
 
     store: PlanStore
@@ -53,13 +53,13 @@ class Facts(NamedTuple):
     """Who proposed the plan."""
 
 
-def doubts(facts: Facts, approval: Approval) -> Iterator[Text]:
+def doubts(facts: SubjectFacts, approval: Approval) -> Iterator[Text]:
     """Everything wrong with it, apart from what was carried out under it."""
     for why in _reasons(facts, approval):
         yield Text("approval {id}: {why}", id=approval.id[:SHOWN], why=why)
 
 
-def _reasons(facts: Facts, approval: Approval) -> Iterator[Text]:
+def _reasons(facts: SubjectFacts, approval: Approval) -> Iterator[Text]:
     kind = KINDS[facts.about.kind]
     if codec.digest(approval.subject.encode()) != approval.digest:
         yield Text("what it says was approved was changed")
@@ -84,7 +84,7 @@ def _reasons(facts: Facts, approval: Approval) -> Iterator[Text]:
     yield from _proof(facts, approval, bound, event)
 
 
-def _other(facts: Facts, about: Subject) -> Text:
+def _other(facts: SubjectFacts, about: Subject) -> Text:
     if about.kind is SubjectKind.PLAN:
         return Text("it was given for plan {plan}", plan=_name(facts, about.id))
     if about.kind is SubjectKind.RUN:
@@ -92,14 +92,14 @@ def _other(facts: Facts, about: Subject) -> Text:
     return Text("it was given for planning session {session}", session=about.id)
 
 
-def _name(facts: Facts, plan_id: str) -> str:
+def _name(facts: SubjectFacts, plan_id: str) -> str:
     try:
         return facts.store.plans.ref(plan_id).name
     except NotFound:
         return plan_id
 
 
-def _proof(facts: Facts, approval: Approval, bound: Bound, event: Event | None) -> Iterator[Text]:
+def _proof(facts: SubjectFacts, approval: Approval, bound: Bound, event: Event | None) -> Iterator[Text]:
     record = approval.proof
     if record.kind is ProofKind.SIGNED:
         wanted = (bound.act, approval.digest, approval.approver, approval.note)
@@ -124,7 +124,7 @@ def _typed(approval: Approval) -> Iterator[Text]:
         yield Text("the answer that it keeps is no yes")
 
 
-def _reviewed(facts: Facts, approval: Approval, bound: Bound) -> Iterator[Text]:
+def _reviewed(facts: SubjectFacts, approval: Approval, bound: Bound) -> Iterator[Text]:
     """What the ledger says of a yes on a forge; whether that is still there, only the forge knows."""
     record, document = approval.proof, bound.document
     review = record.review
@@ -152,7 +152,7 @@ def _reviewed(facts: Facts, approval: Approval, bound: Bound) -> Iterator[Text]:
         yield Text("it was given for another commit")
 
 
-def _run_terms(facts: Facts, run_id: str) -> ForgeTerms | None:
+def _run_terms(facts: SubjectFacts, run_id: str) -> ForgeTerms | None:
     try:
         return facts.store.runs.get(run_id).forge
     except NotFound:
@@ -168,7 +168,7 @@ def _rule_at(store: PlanStore, seq: int) -> RequiredProof:
 
 
 def _signature(
-    facts: Facts,
+    facts: SubjectFacts,
     record: ProofRecord,
     wanted: tuple[SignedAct, str, str, str],
     lists: Sequence[SignerList] | None = None,
@@ -214,7 +214,7 @@ def _other_files(statement: str, subject: ApprovalSubject) -> Iterator[Text]:
 def signer_doubts(store: PlanStore, signatures: Signatures) -> Iterator[Text]:
     """Whether each list was accepted by somebody who could, under the rule that held before it."""
     events = {one.event.evidence: one.event for one in store.events(subjects.SIGNERS.id)}
-    facts = Facts(store, signatures, subjects.SIGNERS, events)
+    facts = SubjectFacts(store, signatures, subjects.SIGNERS, events)
     before: SignersSubject | None = None
     for approval in store.approvals.of(subjects.SIGNERS.id):
         said = as_written(approval.subject, SignersSubject)
@@ -224,7 +224,7 @@ def signer_doubts(store: PlanStore, signatures: Signatures) -> Iterator[Text]:
 
 
 def _unlike_before(
-    facts: Facts, approval: Approval, said: SignersSubject | None, before: SignersSubject | None
+    facts: SubjectFacts, approval: Approval, said: SignersSubject | None, before: SignersSubject | None
 ) -> Iterator[Text]:
     record = approval.proof
     if said is None or codec.digest(approval.subject.encode()) != approval.digest:
@@ -250,7 +250,7 @@ def _unlike_before(
 
 
 def _through_grant(
-    facts: Facts, approval: Approval, subject: ApprovalSubject, event: Event | None
+    facts: SubjectFacts, approval: Approval, subject: ApprovalSubject, event: Event | None
 ) -> Iterator[Text]:
     record = approval.proof
     stored = next((one for one in facts.store.grants.all() if one.grant.id == record.grant), None)
@@ -271,7 +271,9 @@ def _through_grant(
     yield from _beyond(facts, approval, subject, whole.scope)
 
 
-def _grant(facts: Facts, grant: Grant, whole: GrantSubject | None, event: Event | None) -> Iterator[Text]:
+def _grant(
+    facts: SubjectFacts, grant: Grant, whole: GrantSubject | None, event: Event | None
+) -> Iterator[Text]:
     if whole is None:
         yield Text("it cannot be read")
     elif (whole.id, whole.workspace) != (grant.id, facts.store.workspace_id()):
@@ -289,7 +291,7 @@ def _grant(facts: Facts, grant: Grant, whole: GrantSubject | None, event: Event 
         yield Text("it had been revoked")
 
 
-def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Iterator[Text]:
+def _outside(facts: SubjectFacts, subject: ApprovalSubject, scope: GrantScope) -> Iterator[Text]:
     """What it was used for but does not cover; checked independently of the code that allowed it."""
     requester = subject.requester or facts.requester
     if requester != scope.requester:
@@ -315,7 +317,9 @@ def _outside(facts: Facts, subject: ApprovalSubject, scope: GrantScope) -> Itera
         yield Text("the risk is {risk}, {limit} is covered", risk=str(risk), limit=str(scope.max_risk))
 
 
-def _beyond(facts: Facts, approval: Approval, subject: ApprovalSubject, scope: GrantScope) -> Iterator[Text]:
+def _beyond(
+    facts: SubjectFacts, approval: Approval, subject: ApprovalSubject, scope: GrantScope
+) -> Iterator[Text]:
     """Budgets exceeded by this use, or by all uses up to it."""
     files, lines = approval.proof.used_files or 0, approval.proof.used_lines or 0
     changed = len({change.path for change in subject.changes})

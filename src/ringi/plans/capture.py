@@ -17,7 +17,7 @@ from ringi.plans.change import take_state
 from ringi.policy.files import critical_files, mutable_state_files
 from ringi.project.analysis import dependencies_of
 from ringi.project.dependencies import analyser, is_final
-from ringi.project.diagnose import Basis, commands_of, diagnose
+from ringi.project.diagnose import DiagnosedTree, commands_of, diagnose
 from ringi.project.diagnostics import merged
 from ringi.project.state import Diagnostic, EditorState, Gap, GapCode, ProjectState, StateSource, Unsaved
 from ringi.tree.snapshot import Listing, Snapshot, Snapshots
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Progress = Callable[[Text], None]
 
 
-class Captured(NamedTuple):
+class CaptureResult(NamedTuple):
     state: ProjectState
     superseded: tuple[str, ...] = ()
     """Short names of change plans that were made from an earlier state."""
@@ -49,7 +49,7 @@ def capture(
     *,
     editor: EditorState | None = None,
     on_progress: Progress = lambda _: None,
-) -> Captured:
+) -> CaptureResult:
     """Records the current project as the newest state; change plans made from another one are superseded.
 
     If nothing can have changed, the newest state stays as it is.
@@ -63,7 +63,7 @@ def capture(
     if known and known.settings != settings:
         known = None
     if known and not editor and _needs_no_look(workspace, known):
-        return Captured(known)
+        return CaptureResult(known)
     listing = snapshots.files(snapshot)
     paths = [file.path for file in listing.files]
     inside = frozenset(paths)
@@ -75,7 +75,7 @@ def capture(
     diagnosed = diagnose(
         workspace,
         commands_of(workspace.config),
-        Basis(snapshot.id, snapshot.tree, inside),
+        DiagnosedTree(snapshot.id, snapshot.tree, inside),
         environment=workspace.environment,
         on_command=lambda command: on_progress(Text("running {command} …", command=command)),
     )
@@ -98,7 +98,7 @@ def capture(
         settings=settings if is_final(dependencies) else "",
     )
     outside = diagnosed.outside + len(pushed) - len(ours)
-    return Captured(state, tuple(take_state(workspace, state)), outside)
+    return CaptureResult(state, tuple(take_state(workspace, state)), outside)
 
 
 def state_now(workspace: Workspace, on_progress: Progress = lambda _: None) -> ProjectState:

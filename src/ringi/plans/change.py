@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 GROUP: Final = "change"
 
 
-class Change(NamedTuple):
+class ChangeDraft(NamedTuple):
     """What is to become a change plan."""
 
     content: str
@@ -97,10 +97,10 @@ class Affected(NamedTuple):
 
 def propose_change(
     workspace: Workspace,
-    change: Change,
+    change: ChangeDraft,
     state: ProjectState,
     affected_by: Callable[[Sequence[str]], Affected],
-    explain: Callable[[Change], Explained] | None = None,
+    explain: Callable[[ChangeDraft], Explained] | None = None,
 ) -> str:
     """Applies rules CP-2 to CP-6, each with its own error; stores nothing if one is broken.
 

@@ -12,7 +12,7 @@ from ringi.errors import NoCommit
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.event import EventKind, LoggedEvent
 from ringi.patch.file_merge import ConflictedFile, merge_file
-from ringi.patch.render import Side
+from ringi.patch.render import FileSide
 from ringi.plans.document import PlanDocument, title_of
 from ringi.tree.commit_order import Committed
 
@@ -85,5 +85,5 @@ def _without(
     return Committed(merged.side.mode, merged.side.data) if merged.side else None
 
 
-def _side(file: Committed | None) -> Side | None:
-    return Side(file.data, file.mode) if file else None
+def _side(file: Committed | None) -> FileSide | None:
+    return FileSide(file.data, file.mode) if file else None

@@ -10,7 +10,7 @@ from ringi.kernel.places import Places, own_folders
 if TYPE_CHECKING:
     from ringi.runs.step_checks import StepChecks
     from ringi.tree.check_result import CheckPhase, CheckResult
-    from ringi.tree.commands import Ran, WorkspaceCommands
+    from ringi.tree.commands import CommandRun, WorkspaceCommands
     from ringi.tree.copy_run import CopyChecks, Files, Progress
 
 
@@ -23,7 +23,7 @@ class PlanCommands:
     def sandboxed(self) -> bool:
         return self.in_folder(self._places.root).sandboxed()
 
-    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> "Ran":
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> "CommandRun":
         return self.in_folder(self._places.root).run(
             argv, folder, timeout_sec=timeout_sec, sandboxed=sandboxed
         )
@@ -36,7 +36,7 @@ class PlanCommands:
         return WorkspaceCommands(root, self._environment, self._config.run, own)
 
 
-class PlanChecks:
+class ConfiguredChecks:
     def __init__(
         self, places: Places, config: Config, environment: Mapping[str, str], on_progress: "Progress"
     ) -> None:
@@ -94,12 +94,12 @@ class BranchChecks:
         return self._made()(commands, files, phase, reviewer)
 
     def _made(self) -> "StepChecks":
-        from ringi.agents.project_reader import Project  # noqa: PLC0415  # see the top
+        from ringi.agents.project_reader import ProjectSettings  # noqa: PLC0415  # see the top
         from ringi.runs.step_checks import StepChecks  # noqa: PLC0415  # see the top
 
-        for_real = PlanChecks(self._branch, self._config, self._environment, self._on_progress)
+        for_real = ConfiguredChecks(self._branch, self._config, self._environment, self._on_progress)
         return StepChecks(
-            Project(self._places, self._config),
+            ProjectSettings(self._places, self._config),
             self._branch.root,
             self._environment,
             self._timeout_sec(),

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from ringi.errors import BadPatch
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.patch.changed_words import ChangedWords, Ranges
 from ringi.patch.conflict import Clash, Decision
@@ -63,7 +63,7 @@ class Row(NamedTuple):
     new: int = 0
     data: bytes = b""
     """The line itself, without sign and newline."""
-    note: Span = Span("")
+    note: TextSpan = TextSpan("")
     """Shown in place of a line."""
     yours: bool = False
     """A removed line that the person wrote since the proposer saw the file."""
@@ -101,7 +101,7 @@ class ConflictHunk(NamedTuple):
     def rows(self) -> list[Row]:
         one = self.conflict
         if not one.in_lines or one.about.kind is Clash.LINE_ENDS:
-            return [Row(RowKind.LABEL, note=Span(words.clash(one.about.kind, self.who)))]
+            return [Row(RowKind.LABEL, note=TextSpan(words.clash(one.about.kind, self.who)))]
         parts = (
             (RowKind.BEFORE, Text("before:"), Text("before: nothing"), one.base),
             (RowKind.MINE, Text("yours:"), Text("yours: nothing, you deleted them"), one.mine),
@@ -114,7 +114,7 @@ class ConflictHunk(NamedTuple):
         )
         found = []
         for kind, label, nothing, lines in parts:
-            found.append(Row(RowKind.LABEL, note=Span(label if lines else nothing, Style.FAINT)))
+            found.append(Row(RowKind.LABEL, note=TextSpan(label if lines else nothing, Style.FAINT)))
             found += [Row(kind, data=line.rstrip(b"\n")) for line in lines]
         return found
 
@@ -137,11 +137,11 @@ class _ConflictLines:
         return None
 
 
-class Content(NamedTuple):
+class SectionContent(NamedTuple):
     """The loaded content of a section."""
 
     hunks: Sequence[Hunk | ConflictHunk] = ()
-    notes: Sequence[Span] = ()
+    notes: Sequence[TextSpan] = ()
     added: int = 0
     removed: int = 0
     old: bytes | None = None
@@ -160,7 +160,7 @@ class Content(NamedTuple):
         return [hunk for hunk in self.hunks if isinstance(hunk, ConflictHunk)]
 
 
-class _Lines:
+class _HunkLines:
     """The lines of one hunk, numbered on both sides."""
 
     def __init__(self, hunk: Hunk, yours: Collection[int] = ()) -> None:
@@ -185,7 +185,7 @@ class _Lines:
         return index if index < len(numbers) and numbers[index] == line else None
 
 
-class Section:
+class DiffSection:
     """One spec of a plan, or one difference between two versions."""
 
     def __init__(
@@ -193,7 +193,7 @@ class Section:
         key: str,
         path: str,
         title: Text | str,
-        load: Callable[[], Content],
+        load: Callable[[], SectionContent],
         *,
         style: Style = Style.PLAIN,
         comments: Sequence[LineComment] = (),
@@ -204,11 +204,11 @@ class Section:
         self.style = style
         """The title's style, by risk."""
         self._load = load
-        self._content: Content | None = None
-        self._lines: dict[int, _Lines | _ConflictLines] = {}
+        self._content: SectionContent | None = None
+        self._lines: dict[int, _HunkLines | _ConflictLines] = {}
         self._comments: Sequence[LineComment] = comments
         self._said: Mapping[int, Sequence[tuple[int, LineComment]]] = {}
-        self._notes: Sequence[Span] = ()
+        self._notes: Sequence[TextSpan] = ()
         self._starts: list[int] = []
         self._count = 1
         self._narrow: Sequence[Hunk] = ()
@@ -221,10 +221,10 @@ class Section:
         return self._content is not None
 
     @property
-    def content(self) -> Content:
+    def content(self) -> SectionContent:
         return self.load()
 
-    def load(self) -> Content:
+    def load(self) -> SectionContent:
         if self._content is None:
             self._content = self._load()
             self._index(self._content)
@@ -285,7 +285,7 @@ class Section:
         line, comment = _line_at(self._said.get(hunk, ()), within)
         if comment is not None:
             found = lines.at(line, hunk)
-            said = Span(Text("{text}", text=comment.text), Style.REMARK)
+            said = TextSpan(Text("{text}", text=comment.text), Style.REMARK)
             return Row(RowKind.COMMENT, hunk, found.old, found.new, note=said)
         return lines.at(line, hunk)
 
@@ -319,17 +319,17 @@ class Section:
         changed = self._of(hunk).words if hunk else None
         return () if comment or within < 0 or changed is None else changed.at(line)
 
-    def _of(self, hunk: int) -> _Lines | _ConflictLines:
+    def _of(self, hunk: int) -> _HunkLines | _ConflictLines:
         if hunk not in self._lines:
             found = self.content.hunks[hunk - 1]
             self._lines[hunk] = (
                 _ConflictLines(found)
                 if isinstance(found, ConflictHunk)
-                else _Lines(found, self.content.yours)
+                else _HunkLines(found, self.content.yours)
             )
         return self._lines[hunk]
 
-    def _index(self, content: Content) -> None:
+    def _index(self, content: SectionContent) -> None:
         self._said, beside = _placed(self._comments, content.hunks, self._of)
         self._notes = (*content.notes, *beside)
         sizes = (1 + _length(hunk) + len(self._said.get(n, ())) for n, hunk in enumerate(content.hunks, 1))
@@ -339,8 +339,8 @@ class Section:
 def _placed(
     comments: Sequence[LineComment],
     hunks: Sequence[Hunk | ConflictHunk],
-    lines_of: Callable[[int], _Lines | _ConflictLines],
-) -> tuple[dict[int, list[tuple[int, LineComment]]], list[Span]]:
+    lines_of: Callable[[int], _HunkLines | _ConflictLines],
+) -> tuple[dict[int, list[tuple[int, LineComment]]], list[TextSpan]]:
     """Each comment below its line, or below the file's title if its line is not shown."""
     said: dict[int, list[tuple[int, LineComment]]] = {}
     beside = []
@@ -348,7 +348,7 @@ def _placed(
         place = _place(hunks, lines_of, comment)
         if place is None:
             where = Text("line {line}: {text}", line=comment.line, text=comment.text)
-            beside.append(Span(where, Style.REMARK))
+            beside.append(TextSpan(where, Style.REMARK))
         else:
             said.setdefault(place[0], []).append((place[1], comment))
     for found in said.values():
@@ -356,13 +356,13 @@ def _placed(
     return said, beside
 
 
-def conflict_at(section: Section, hunk: int) -> ConflictHunk | None:
+def conflict_at(section: DiffSection, hunk: int) -> ConflictHunk | None:
     """The conflict that a hunk is, if it is one."""
     found = section.content.hunks[hunk - 1] if hunk else None
     return found if isinstance(found, ConflictHunk) else None
 
 
-def deletes_yours(section: Section, hunk: int) -> bool:
+def deletes_yours(section: DiffSection, hunk: int) -> bool:
     """Whether the hunk removes a line that the person wrote meanwhile."""
     found = section.content.hunks[hunk - 1]
     if isinstance(found, ConflictHunk):
@@ -382,7 +382,7 @@ def _line_at(said: Sequence[tuple[int, LineComment]], within: int) -> tuple[int,
 
 def _place(
     hunks: Sequence[Hunk | ConflictHunk],
-    lines_of: Callable[[int], _Lines | _ConflictLines],
+    lines_of: Callable[[int], _HunkLines | _ConflictLines],
     comment: LineComment,
 ) -> tuple[int, int] | None:
     """The hunk and the line in it that a comment is about."""
@@ -401,7 +401,7 @@ def _length(hunk: Hunk | ConflictHunk) -> int:
     return len(hunk.rows) if isinstance(hunk, ConflictHunk) else hunk.body.count(b"\n")
 
 
-def hunks_of(diff: bytes) -> tuple[Sequence[Hunk], Sequence[Span]]:
+def hunks_of(diff: bytes) -> tuple[Sequence[Hunk], Sequence[TextSpan]]:
     """The hunks of one file's diff; shows the text as it is if it cannot be parsed."""
     if not diff:
         return (), ()
@@ -409,23 +409,23 @@ def hunks_of(diff: bytes) -> tuple[Sequence[Hunk], Sequence[Span]]:
         files = parse_patch(_NAMED + diff if diff.startswith(b"@@ ") else diff).files
     except BadPatch:
         lines = diff.decode("utf-8", "backslashreplace").split("\n")
-        return (), [Span(Text("{line}", line=line)) for line in lines[:MOST_NOTES] if line]
+        return (), [TextSpan(Text("{line}", line=line)) for line in lines[:MOST_NOTES] if line]
     return tuple(hunk for file in files for hunk in file.hunks), ()
 
 
-def delta_sections(found: PlanComparison) -> list[Section]:
+def delta_sections(found: PlanComparison) -> list[DiffSection]:
     """Only what changed from one version to another."""
     sections = []
     for number, one in enumerate(found.differences):
         title = difference_span(one)
         key = f"{number} {one.path}"
-        sections.append(Section(key, one.path, title.text, _loading(one.diff), style=title.style))
+        sections.append(DiffSection(key, one.path, title.text, _loading(one.diff), style=title.style))
     return sections
 
 
-def _loading(diff: str) -> Callable[[], Content]:
-    def load() -> Content:
+def _loading(diff: str) -> Callable[[], SectionContent]:
+    def load() -> SectionContent:
         hunks, notes = hunks_of(diff.encode("utf-8", "surrogatepass"))
-        return Content(hunks, notes)
+        return SectionContent(hunks, notes)
 
     return load

@@ -9,15 +9,15 @@ from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
-from ringi.config.keys import UNJUDGED, Limits
+from ringi.config.keys import UNJUDGED, LimitsConfig
 from ringi.errors import BadDocument
 from ringi.kernel.codec import NOT_TEXT, digest
 from ringi.kernel.text import Text
 from ringi.patch.apply import FileOutcome, outcome
 from ringi.patch.merge import written_since
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import Kind
-from ringi.patch.render import Rendered, Side, render, render_move
+from ringi.patch.patch import PatchKind
+from ringi.patch.render import FileSide, Rendered, render, render_move
 from ringi.plans.document import CHANGING, ActionSpec, Encoding, SpecKind
 from ringi.plans.rules import Rules
 from ringi.tree.file_state import FileState
@@ -32,7 +32,7 @@ _USUAL_FOLDER: Final = "0777"
 """The umask applies when the folder is made."""
 
 
-class Seen(Protocol):
+class SeenFile(Protocol):
     """A file that was read; a folder has no bytes."""
 
     @property
@@ -48,7 +48,7 @@ class Known(NamedTuple):
     data: bytes
 
 
-Look = Callable[[str], Seen | None]
+Look = Callable[[str], SeenFile | None]
 
 
 def looking(tree: Tree, kind: SpecKind) -> Look:
@@ -72,7 +72,7 @@ class Effect(NamedTuple):
     new: bytes | None
 
 
-def _effect(path: str, found: Seen | None, after: FileState | None, new: bytes | None) -> Effect:
+def _effect(path: str, found: SeenFile | None, after: FileState | None, new: bytes | None) -> Effect:
     return Effect(path, found.state if found else None, found.data if found else None, after, new)
 
 
@@ -99,7 +99,7 @@ def effects_of(spec: ActionSpec, look: Look, rules: Rules, *, based: bool = Fals
     return effects
 
 
-def _after_bytes(spec: ActionSpec, found: Seen | None, *, based: bool) -> bytes | None:
+def _after_bytes(spec: ActionSpec, found: SeenFile | None, *, based: bool) -> bytes | None:
     if spec.kind is SpecKind.DELETE:
         if found is None and not based:
             raise Invalid(Text("there is no such file to delete"))
@@ -142,7 +142,7 @@ def _of_patch(spec: ActionSpec, look: Look, rules: Rules) -> tuple[Effect, ...]:
     data = content_of(spec)
     if data is None:
         raise Invalid(Text("it has no content"))
-    seen: dict[str, Seen | None] = {}
+    seen: dict[str, SeenFile | None] = {}
 
     def read(path: str) -> bytes | None:
         path = "/".join(normalise(path))
@@ -157,7 +157,7 @@ def _of_patch(spec: ActionSpec, look: Look, rules: Rules) -> tuple[Effect, ...]:
 
 
 def _of_outcome(
-    spec: ActionSpec, done: FileOutcome, seen: dict[str, Seen | None], rules: Rules
+    spec: ActionSpec, done: FileOutcome, seen: dict[str, SeenFile | None], rules: Rules
 ) -> list[Effect]:
     # In normal form: ./a and a//b name the same files as a and a/b.
     old_path = "/".join(normalise(done.old_path)) if done.old_path else None
@@ -171,14 +171,14 @@ def _of_outcome(
     after = _state(msgspec.structs.replace(spec, mode=mode), source, done.after, rules)
     effects = [_effect(done.path, seen.get(done.path), after, done.after)]
     if done.old_path and done.old_path != done.path and source is not None:
-        kept = source if done.kind is Kind.COPIED else None
+        kept = source if done.kind is PatchKind.COPIED else None
         effects.append(
             _effect(done.old_path, source, kept.state if kept else None, kept.data if kept else None)
         )
     return effects
 
 
-def _require_allowed(path: str, data: bytes, limits: Limits) -> None:
+def _require_allowed(path: str, data: bytes, limits: LimitsConfig) -> None:
     extension = _forbidden(path, limits)
     if extension and extension not in UNJUDGED:
         raise Invalid(Text("files ending in {extension} are forbidden", extension=extension))
@@ -188,7 +188,7 @@ def _require_allowed(path: str, data: bytes, limits: Limits) -> None:
         )
 
 
-def require_judged(effects: Sequence[Effect], limits: Limits) -> None:
+def require_judged(effects: Sequence[Effect], limits: LimitsConfig) -> None:
     """An agent adds no file that no review can judge. One that is there may be moved."""
     known = {(effect.old, _forbidden(effect.path, limits)) for effect in effects}
     for effect in effects:
@@ -203,12 +203,12 @@ def require_judged(effects: Sequence[Effect], limits: Limits) -> None:
             )
 
 
-def _forbidden(path: str, limits: Limits) -> str | None:
+def _forbidden(path: str, limits: LimitsConfig) -> str | None:
     name = path.rsplit("/", 1)[-1].lower()
     return next((extension for extension in limits.forbidden_extensions if name.endswith(extension)), None)
 
 
-def _state(spec: ActionSpec, found: Seen | None, data: bytes | None, rules: Rules) -> FileState | None:
+def _state(spec: ActionSpec, found: SeenFile | None, data: bytes | None, rules: Rules) -> FileState | None:
     if data is None:
         return None
     if spec.mode is not None and not _MODE.fullmatch(spec.mode):
@@ -286,8 +286,8 @@ def difference(
     return render(path, _side(old, before), _side(new, after))
 
 
-def _side(data: bytes | None, state: FileState | None) -> Side | None:
-    return Side(data, git_mode(state.mode)) if data is not None and state is not None else None
+def _side(data: bytes | None, state: FileState | None) -> FileSide | None:
+    return FileSide(data, git_mode(state.mode)) if data is not None and state is not None else None
 
 
 def numbered(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -23,7 +23,7 @@ from ringi.plans.document import PLAN_MACHINE, ExecutionLink, PlanStatus, Stored
 from ringi.plans.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, Step
 from ringi.plans.steps import take_step
 from ringi.plans.store import PlanStore
-from ringi.plans.units import Unit, segments, stops
+from ringi.plans.units import ExecutionUnit, segments, stops
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import Stage, emptied_by, known_to, reverse, staged
 from ringi.tree.tree import found_at
@@ -43,7 +43,7 @@ WRITTEN_SINCE: Final = "somebody wrote to it since"
 NOT_RECORDED: Final = "nobody knows what it changed"
 
 
-class Progress:
+class ExecutionProgress:
     """The status of each file and each step so far; what is not listed was not touched."""
 
     def __init__(self) -> None:
@@ -52,11 +52,11 @@ class Progress:
         self.units: set[int] = set()
         """Units of files that are done."""
 
-    def done(self, unit: Unit) -> None:
+    def done(self, unit: ExecutionUnit) -> None:
         self.units.add(unit.number)
         self._files |= {change.path: (OpStatus.DONE, "") for change in unit.changes}
 
-    def taken_back(self, unit: Unit, statuses: Statuses, detail: str) -> None:
+    def taken_back(self, unit: ExecutionUnit, statuses: Statuses, detail: str) -> None:
         """A path without a status was not touched; `detail` says why the unit was rolled back."""
         self.units.discard(unit.number)
         if not _TROUBLED.intersection(statuses.values()):
@@ -80,7 +80,7 @@ class Progress:
 def record(
     workspace: Workspace,
     intent: ExecutionIntent,
-    progress: Progress,
+    progress: ExecutionProgress,
     kept: tuple[str, ...],
     *,
     begun: StoredPlan | None = None,
@@ -170,7 +170,7 @@ class Stages:
             return _FOREIGN
         return state
 
-    def restore(self, intent: ExecutionIntent, unit: Unit, theirs: str = "") -> Statuses:
+    def restore(self, intent: ExecutionIntent, unit: ExecutionUnit, theirs: str = "") -> Statuses:
         """Brings every file that is as after back to before, with the ledger's bytes."""
         mine = [change for change in unit.changes if change.path != theirs]
         ours = [reverse(change) for change in reversed(mine) if self.now(change) == change.after]
@@ -232,13 +232,13 @@ class Stages:
             return "?"
 
 
-def settle(stage: Stage, intent: ExecutionIntent, units: Sequence[Unit]) -> None:
+def settle(stage: Stage, intent: ExecutionIntent, units: Sequence[ExecutionUnit]) -> None:
     """Syncs what is done."""
     changes = [change for unit in units for change in unit.changes]
     stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=True)
 
 
-def settle_back(stage: Stage, intent: ExecutionIntent, units: Sequence[Unit]) -> None:
+def settle_back(stage: Stage, intent: ExecutionIntent, units: Sequence[ExecutionUnit]) -> None:
     """Syncs what was rolled back."""
     changes = [change for unit in units for change in unit.changes]
     stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=False)
@@ -313,9 +313,9 @@ class Executor:
                 transaction.hold_back()
         return begun
 
-    def _run(self, stage: Stage, intent: ExecutionIntent) -> Progress:
+    def _run(self, stage: Stage, intent: ExecutionIntent) -> ExecutionProgress:
         """An OSError from here leaves no result, so recovery will settle it."""
-        progress = Progress()
+        progress = ExecutionProgress()
         for segment in segments(intent):
             if isinstance(segment, Step):
                 outcome = take_step(self._workspace, intent, segment, progress.units)
@@ -326,10 +326,12 @@ class Executor:
                 break
         return progress
 
-    def _write(self, stage: Stage, intent: ExecutionIntent, units: list[Unit], progress: Progress) -> bool:
+    def _write(
+        self, stage: Stage, intent: ExecutionIntent, units: list[ExecutionUnit], progress: ExecutionProgress
+    ) -> bool:
         """Unit by unit; False if one failed that was not optional, and those after it did not start."""
-        done: list[Unit] = []
-        failed: list[Unit] = []
+        done: list[ExecutionUnit] = []
+        failed: list[ExecutionUnit] = []
         go_on = True
         for unit in units:
             if self._swap(stage, intent, unit, progress):
@@ -352,7 +354,9 @@ class Executor:
             settle_back(stage, intent, failed)
         return go_on
 
-    def _swap(self, stage: Stage, intent: ExecutionIntent, unit: Unit, progress: Progress) -> bool:
+    def _swap(
+        self, stage: Stage, intent: ExecutionIntent, unit: ExecutionUnit, progress: ExecutionProgress
+    ) -> bool:
         try:
             conflicts = stage.swap_in(unit.changes)
         except OSError as error:
@@ -366,7 +370,9 @@ class Executor:
         progress.done(unit)
         return True
 
-    def _take_back(self, stage: Stage, intent: ExecutionIntent, unit: Unit, theirs: str = "") -> Statuses:
+    def _take_back(
+        self, stage: Stage, intent: ExecutionIntent, unit: ExecutionUnit, theirs: str = ""
+    ) -> Statuses:
         """All but the file that somebody else wrote or deleted."""
         statuses: Statuses = {}
         with contextlib.suppress(OSError):

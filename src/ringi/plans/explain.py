@@ -9,7 +9,7 @@ import msgspec
 
 from ringi.models.prompt import Material, NewExplanation, OnProgress, Prompt
 from ringi.models.usage import Purpose
-from ringi.plans.change import Change, Explained
+from ringi.plans.change import ChangeDraft, Explained
 from ringi.plans.change_plan import PlanExplanation
 from ringi.policy.masking import masked
 
@@ -26,7 +26,7 @@ _RULES: Final = (
 )
 
 
-def explain(workspace: Workspace, change: Change, on_progress: OnProgress) -> Explained:
+def explain(workspace: Workspace, change: ChangeDraft, on_progress: OnProgress) -> Explained:
     """Empty if no model is set. Raises ModelFailed, UnknownModel, NoModelKey, NoExtra."""
     prompt = Prompt(Purpose.EXPLANATION, _RULES, tuple(_material(change)))
     budget = workspace.budget
@@ -35,7 +35,7 @@ def explain(workspace: Workspace, change: Change, on_progress: OnProgress) -> Ex
     return Explained(said, answer.model) if any(msgspec.structs.astuple(said)) else Explained()
 
 
-def _material(change: Change) -> Iterator[Material]:
+def _material(change: ChangeDraft) -> Iterator[Material]:
     yield Material("title", change.content)
     if named := change.basis.related_diagnostics:
         yield Material("diagnostics", "\n".join(f"{one.file}:{one.line}: {one.message}" for one in named))

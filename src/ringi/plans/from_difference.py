@@ -20,7 +20,7 @@ from ringi.plans.rules import Rules, rules_of
 from ringi.plans.titles import title_of_specs
 from ringi.plans.validate import Basis
 from ringi.tree.check_result import CheckResult
-from ringi.tree.difference import CopyChange, Difference
+from ringi.tree.difference import CopyChange, TreeDifference
 from ringi.tree.file_state import FileState
 from ringi.tree.tree import Tree
 
@@ -52,7 +52,7 @@ class Taken(NamedTuple):
     """Why there will be no commit although one was requested."""
 
 
-class Origin(NamedTuple):
+class DifferenceOrigin(NamedTuple):
     """Where a difference comes from, as its plan says it."""
 
     title: str
@@ -73,8 +73,8 @@ class Origin(NamedTuple):
 
 def propose_difference(
     workspace: Workspace,
-    difference: Difference,
-    origin: Origin,
+    difference: TreeDifference,
+    origin: DifferenceOrigin,
     plan: PlanRef | None,
     on_plan: Callable[[str], None],
 ) -> tuple[str, bool, tuple[Text, ...]]:
@@ -116,12 +116,12 @@ def propose_difference(
     return plan_id, False, proposed(plan_id)
 
 
-def named_left_out(difference: Difference) -> list[str]:
+def named_left_out(difference: TreeDifference) -> list[str]:
     return [f"{storable(shortened(path))}: {why}" for path, why in difference.left_out]
 
 
 def specs_of(
-    difference: Difference, tree: Tree, rules: Rules, *, step: bool = False
+    difference: TreeDifference, tree: Tree, rules: Rules, *, step: bool = False
 ) -> tuple[list[ActionSpec], Basis]:
     """`step`: a step of a run, whose files are on its branch only when its turn comes."""
     specs = []
@@ -134,7 +134,7 @@ def specs_of(
     return with_renames(specs, tree, rules, basis), basis
 
 
-def seen_in(difference: Difference) -> dict[str, bytes]:
+def seen_in(difference: TreeDifference) -> dict[str, bytes]:
     """The bytes before, by their hash."""
     return {
         digest(change.before): change.before for change in difference.changes if change.before is not None

@@ -14,11 +14,11 @@ from ringi.ledger.event import Actor
 from ringi.models.prompt import OnProgress
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import PLAIN_MODE, Patch, dump
-from ringi.patch.render import Changed, Side, render_patch
+from ringi.patch.render import FileDelta, FileSide, render_patch
 from ringi.patch.repair import normalise
 from ringi.plans import change as change_plans
 from ringi.plans.capture import Progress, state_now
-from ringi.plans.change import GROUP, Affected, Change, Explained
+from ringi.plans.change import GROUP, Affected, ChangeDraft, Explained
 from ringi.plans.change_plan import FileDiff
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.effects import effects_of, git_mode, mode_after, packed, rendering
@@ -51,9 +51,9 @@ def propose_patch(
 
 def propose_change(
     workspace: Workspace,
-    change: Change,
+    change: ChangeDraft,
     on_progress: Progress = lambda _: None,
-    explain: Callable[[Change], Explained] | None = None,
+    explain: Callable[[ChangeDraft], Explained] | None = None,
 ) -> str:
     """A change plan on the project as it is now."""
     state = state_now(workspace, on_progress)
@@ -68,7 +68,7 @@ def propose_change(
     return change_plans.propose_change(workspace, change, state, affected_by, explain)
 
 
-def explained(workspace: Workspace, change: Change, on_progress: OnProgress) -> Explained:
+def explained(workspace: Workspace, change: ChangeDraft, on_progress: OnProgress) -> Explained:
     """In the words of the model, if one is set."""
     return explain(workspace, change, on_progress)
 
@@ -92,7 +92,7 @@ def propose_again(workspace: Workspace, plan_id: str, decisions: Decisions = UND
         return workspace.plan.propose_specs(
             plan.content, merged.specs, proposer=plan.proposer, actor=actor, merged=known
         )
-    change = Change(
+    change = ChangeDraft(
         plan.content,
         _diffs_now(workspace, merged),
         document.change.basis,
@@ -152,7 +152,7 @@ def normalised(workspace: Workspace, patch: bytes) -> bytes:
     return normalise(patch, read)
 
 
-def changes_of_contents(workspace: Workspace, contents: Mapping[str, bytes | None]) -> list[Changed]:
+def changes_of_contents(workspace: Workspace, contents: Mapping[str, bytes | None]) -> list[FileDelta]:
     """The changes from the workspace to these contents; None means a deleted file."""
     changes = []
     for name, data in contents.items():
@@ -160,13 +160,13 @@ def changes_of_contents(workspace: Workspace, contents: Mapping[str, bytes | Non
         found = workspace.tree.look(path)
         if found is None and data is None:
             raise NotFound(what=Text("file"), name=path, see="git ls-files")
-        old = Side(found.data, git_mode(found.state.mode)) if found else None
-        new = Side(data, old.mode if old else PLAIN_MODE) if data is not None else None
-        changes.append(Changed(path, old, new))
+        old = FileSide(found.data, git_mode(found.state.mode)) if found else None
+        new = FileSide(data, old.mode if old else PLAIN_MODE) if data is not None else None
+        changes.append(FileDelta(path, old, new))
     return changes
 
 
-def changes_to_tree(workspace: Workspace, folder: Path) -> list[Changed]:
+def changes_to_tree(workspace: Workspace, folder: Path) -> list[FileDelta]:
     """The changes that make the workspace like the folder; files that either ignores are left out."""
     if workspace.places.root.is_relative_to(folder.resolve()) and folder.resolve() != workspace.places.root:
         raise PathRefused(path=str(folder), why=Text("the workspace itself is in it"))
@@ -175,7 +175,7 @@ def changes_to_tree(workspace: Workspace, folder: Path) -> list[Changed]:
         return changes_between(ours, Snapshots(Path(scratch), folder))
 
 
-def changes_between(before: Snapshots, after: Snapshots) -> list[Changed]:
+def changes_between(before: Snapshots, after: Snapshots) -> list[FileDelta]:
     """The changes from one tree to another."""
     old, new = before.take(), after.take()
     old_files, new_files = before.files(old), after.files(new)
@@ -185,12 +185,12 @@ def changes_between(before: Snapshots, after: Snapshots) -> list[Changed]:
             raise PatchMismatch(path=file.path, why=Text("it is a symbolic link"))
     if odd := {*old_files.not_utf8} ^ {*new_files.not_utf8} or {*old.unreadable, *new.unreadable}:
         raise PatchMismatch(path=min(odd), why=Text("it cannot be part of a patch"))
-    sides = {file.path: Side(data, file.mode) for file, data in before.contents(old, known - wanted)}
-    others = {file.path: Side(data, file.mode) for file, data in after.contents(new, wanted - known)}
-    return [Changed(path, sides.get(path), others.get(path)) for path in sorted({*sides, *others})]
+    sides = {file.path: FileSide(data, file.mode) for file, data in before.contents(old, known - wanted)}
+    others = {file.path: FileSide(data, file.mode) for file, data in after.contents(new, wanted - known)}
+    return [FileDelta(path, sides.get(path), others.get(path)) for path in sorted({*sides, *others})]
 
 
-def patch_of(changes: Sequence[Changed]) -> bytes:
+def patch_of(changes: Sequence[FileDelta]) -> bytes:
     patch = render_patch(changes)
     if not patch:
         raise NoDiff
@@ -200,7 +200,7 @@ def patch_of(changes: Sequence[Changed]) -> bytes:
 def propose_contents(
     workspace: Workspace,
     content: str,
-    changes: Sequence[Changed],
+    changes: Sequence[FileDelta],
     *,
     proposer: str = "",
     actor: Actor = Actor.AI,
@@ -213,11 +213,11 @@ def propose_contents(
     return workspace.plan.propose_specs(content, specs, proposer=proposer, actor=actor, remarks=remarks)
 
 
-def specs_of(workspace: Workspace, changes: Sequence[Changed]) -> list[ActionSpec]:
+def specs_of(workspace: Workspace, changes: Sequence[FileDelta]) -> list[ActionSpec]:
     return [_whole(workspace, change) for change in changes if change.old != change.new]
 
 
-def _whole(workspace: Workspace, change: Changed) -> ActionSpec:
+def _whole(workspace: Workspace, change: FileDelta) -> ActionSpec:
     if change.new is None:
         return ActionSpec(SpecKind.DELETE, change.path, group=GROUP)
     old = change.old

@@ -17,10 +17,10 @@ from ringi.kernel.document import Versioned
 from ringi.kernel.process.environment import STATE_VARIABLE
 from ringi.kernel.text import Text, why_failed
 from ringi.patch.file_merge import MergedFile, merge_file
-from ringi.patch.render import Side, is_binary
+from ringi.patch.render import FileSide, is_binary
 from ringi.plans.document import OPEN, PlanDocument, PlanRef, PlanStatus
 from ringi.plans.effects import git_mode
-from ringi.plans.from_difference import Origin, Taken, propose_difference
+from ringi.plans.from_difference import DifferenceOrigin, Taken, propose_difference
 from ringi.plans.overlaps import overlaps
 from ringi.plans.review_merge import merge_if_clean
 from ringi.plans.review_view import amendments
@@ -28,9 +28,9 @@ from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.plans.titles import title_of_commits
 from ringi.tree.copy import put
 from ringi.tree.copy_layout import private_folder
-from ringi.tree.difference import CopyChange, Difference
+from ringi.tree.difference import CopyChange, TreeDifference
 from ringi.tree.revision import Commit, Revision, Revisions, filtered
-from ringi.tree.tree import Found
+from ringi.tree.tree import CurrentFile
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -43,7 +43,7 @@ _TRAILERS: Final = re.compile(r"(?:\A|\n\s*\n)(?:[A-Za-z-]+: .+(?:\n|\Z))+\Z")
 _LONGEST_REASON: Final = 10_000
 
 
-class RevisionRecord(Versioned, frozen=True, kw_only=True):
+class ProposedRevision(Versioned, frozen=True, kw_only=True):
     """revision.json: which plan a branch, a worktree … became, and how much of it the plan has."""
 
     name: str
@@ -76,7 +76,7 @@ def take_revision(workspace: Workspace, name: str, here: Path) -> TakenRevision:
 
 
 def _taken(
-    workspace: Workspace, revisions: Revisions, revision: Revision, record: RevisionRecord, folder: Path
+    workspace: Workspace, revisions: Revisions, revision: Revision, record: ProposedRevision, folder: Path
 ) -> TakenRevision:
     plan = _plan_of(workspace, record)
     done = plan if plan and plan.status is PlanStatus.COMPLETED and not plan.undone else None
@@ -114,17 +114,17 @@ def _taken(
     return TakenRevision(revision, taken)
 
 
-def _overtaken(document: PlanDocument, difference: Difference) -> bool:
+def _overtaken(document: PlanDocument, difference: TreeDifference) -> bool:
     """Whether the files have some of the plan by now, and the person changed nothing in it."""
     asked = {path for spec in document.state.action_specs for path in spec.changed_paths}
     return not amendments(document) and len(difference.changes) < len(asked)
 
 
-def _origin(revision: Revision) -> Origin:
+def _origin(revision: Revision) -> DifferenceOrigin:
     subjects = [commit.subject for commit in revision.commits]
     authors = list(dict.fromkeys(commit.author for commit in revision.commits if commit.author))
     some = authors[:_MOST_AUTHORS]
-    return Origin(
+    return DifferenceOrigin(
         title_of_commits(subjects),
         f"Taken from the {revision.form} {revision.label}"
         + (f" at {revision.head}" if revision.head else ""),
@@ -148,7 +148,7 @@ def _reason(commits: Sequence[Commit]) -> str:
 # ------------------------------------------------------------------ what is left to do in the checkout
 
 
-def _for_checkout(workspace: Workspace, difference: Difference) -> Difference:
+def _for_checkout(workspace: Workspace, difference: TreeDifference) -> TreeDifference:
     """As the files here look: with their line ends, and without what they have already."""
     left_out = dict(difference.left_out)
     filters = filtered(workspace.places.root, [change.path for change in difference.changes])
@@ -170,7 +170,7 @@ def _for_checkout(workspace: Workspace, difference: Difference) -> Difference:
     return difference._replace(changes=tuple(changes), left_out=tuple(sorted(left_out.items())))
 
 
-def _with_line_ends(change: CopyChange, now: Found | None) -> CopyChange:
+def _with_line_ends(change: CopyChange, now: CurrentFile | None) -> CopyChange:
     """If git writes the file here with CRLF, and keeps it with LF, both sides get CRLF."""
     if now is None or change.before is None or not _is_crlf(now.data) or b"\r" in change.before:
         return change
@@ -186,21 +186,21 @@ def _crlf(data: bytes | None) -> bytes | None:
     return data if data is None or b"\r\n" in data or is_binary(data) else data.replace(b"\n", b"\r\n")
 
 
-def _has_already(change: CopyChange, now: Found | None) -> bool:
-    ours = Side(now.data, git_mode(now.state.mode)) if now else None
+def _has_already(change: CopyChange, now: CurrentFile | None) -> bool:
+    ours = FileSide(now.data, git_mode(now.state.mode)) if now else None
     before, after = _side(change.before, change.before_mode), _side(change.after, change.after_mode)
     merged = merge_file(before, ours, after)
     return isinstance(merged, MergedFile) and merged.side == ours
 
 
-def _side(data: bytes | None, mode: str | None) -> Side | None:
-    return None if data is None or mode is None else Side(data, mode)
+def _side(data: bytes | None, mode: str | None) -> FileSide | None:
+    return None if data is None or mode is None else FileSide(data, mode)
 
 
 # ------------------------------------------------------------------ what is known about it
 
 
-def _plan_of(workspace: Workspace, record: RevisionRecord) -> PlanRef | None:
+def _plan_of(workspace: Workspace, record: ProposedRevision) -> PlanRef | None:
     if not record.plan_id:
         return None
     try:
@@ -209,11 +209,11 @@ def _plan_of(workspace: Workspace, record: RevisionRecord) -> PlanRef | None:
         return None
 
 
-def _read(folder: Path, name: str) -> RevisionRecord:
+def _read(folder: Path, name: str) -> ProposedRevision:
     path = folder / _RECORD
     with suppress(OSError, RingiError):  # without it, the next plan is a new one
-        return trusted(path.read_bytes(), RevisionRecord, str(path))
-    return RevisionRecord(name=name.encode("utf-8", "backslashreplace").decode())
+        return trusted(path.read_bytes(), ProposedRevision, str(path))
+    return ProposedRevision(name=name.encode("utf-8", "backslashreplace").decode())
 
 
 @contextmanager

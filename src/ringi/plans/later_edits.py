@@ -16,11 +16,11 @@ from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, why_failed
 from ringi.patch.conflict import Clash
 from ringi.patch.file_merge import ConflictedFile, merge_file
-from ringi.patch.merge import Merged, RegionKind
-from ringi.patch.render import Side
+from ringi.patch.merge import MergedText, RegionKind
+from ringi.patch.render import FileSide
 from ringi.plans.effects import difference
 from ringi.tree.file_state import FileChange, FileState
-from ringi.tree.tree import Found
+from ringi.tree.tree import CurrentFile
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -50,10 +50,10 @@ class LeftAlone(NamedTuple):
     why: Text
 
 
-class _Three(NamedTuple):
-    base: Side | None
-    ours: Side | None
-    theirs: Side | None
+class MergeInput(NamedTuple):
+    base: FileSide | None
+    ours: FileSide | None
+    theirs: FileSide | None
 
 
 def merged_back(workspace: Workspace, changes: Sequence[FileChange]) -> Back | LeftAlone:
@@ -83,7 +83,7 @@ def _merged_back(workspace: Workspace, changes: tuple[FileChange, ...]) -> Back:
     )
 
 
-def _now(workspace: Workspace, change: FileChange) -> Found | None:
+def _now(workspace: Workspace, change: FileChange) -> CurrentFile | None:
     if change.folder:
         raise _Left(change.path, _NOT_A_FILE)
     try:
@@ -115,13 +115,13 @@ def since(workspace: Workspace, change: FileChange) -> str:
     return data.diff.decode("utf-8", "backslashreplace")
 
 
-def _one_back(workspace: Workspace, change: FileChange, now: Found | None) -> Back:
+def _one_back(workspace: Workspace, change: FileChange, now: CurrentFile | None) -> Back:
     state = now.state if now else None
     if state == change.after:
         return Back((), {})
     if state == change.before:
         return Back((change,), {})
-    sides = _Three(
+    sides = MergeInput(
         _kept(workspace, change.path, change.before), _side(now), _kept(workspace, change.path, change.after)
     )
     after, data, lines = _merged(change.path, sides)
@@ -131,13 +131,13 @@ def _one_back(workspace: Workspace, change: FileChange, now: Found | None) -> Ba
     return Back((back,), {after.sha256: data} if after else {})
 
 
-def _moved_back(workspace: Workspace, source: FileChange, target: FileChange, now: Found) -> Back:
+def _moved_back(workspace: Workspace, source: FileChange, target: FileChange, now: CurrentFile) -> Back:
     """As git does with a renamed file: what was written under the new name goes along to the old one."""
     base, theirs = (
         _kept(workspace, target.path, target.before),
         _kept(workspace, source.path, source.after),
     )
-    after, data, lines = _merged(target.path, _Three(base, _side(now), theirs))
+    after, data, lines = _merged(target.path, MergeInput(base, _side(now), theirs))
     if after is None:  # never, since both are there
         raise _Left(target.path, _WHY[Clash.TEXT])
     back = msgspec.structs.replace(source, after=after, later_lines=lines)
@@ -145,7 +145,7 @@ def _moved_back(workspace: Workspace, source: FileChange, target: FileChange, no
     return Back((back, gone), {after.sha256: data})
 
 
-def _merged(path: str, sides: _Three) -> tuple[FileState | None, bytes, int]:
+def _merged(path: str, sides: MergeInput) -> tuple[FileState | None, bytes, int]:
     """The file, and how many lines written since it keeps."""
     result = merge_file(*sides)
     if isinstance(result, ConflictedFile):
@@ -156,22 +156,22 @@ def _merged(path: str, sides: _Three) -> tuple[FileState | None, bytes, int]:
     return FileState(digest(data), result.side.mode[2:]), data, _later_lines(result.text)
 
 
-def _later_lines(text: Merged | None) -> int:
+def _later_lines(text: MergedText | None) -> int:
     regions = text.regions if text else ()
     return sum(len(region.written) for region in regions if region.kind is RegionKind.OURS)
 
 
-def _kept(workspace: Workspace, path: str, state: FileState | None) -> Side | None:
+def _kept(workspace: Workspace, path: str, state: FileState | None) -> FileSide | None:
     if state is None:
         return None
     data = workspace.store.get_bytes(state.sha256)
     if data is None:
         raise _Left(path, _LOST)
-    return Side(data, _mode(state))
+    return FileSide(data, _mode(state))
 
 
-def _side(found: Found | None) -> Side | None:
-    return Side(found.data, _mode(found.state)) if found else None
+def _side(found: CurrentFile | None) -> FileSide | None:
+    return FileSide(found.data, _mode(found.state)) if found else None
 
 
 def _mode(state: FileState) -> str:

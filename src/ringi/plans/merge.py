@@ -15,10 +15,10 @@ from msgspec import UNSET
 
 from ringi.approvals.document import files_of
 from ringi.errors import PathRefused, StorageFailed
-from ringi.patch.conflict import Choice, Clash, Conflict, Decision
+from ringi.patch.conflict import Clash, Conflict, ConflictChoice, Decision
 from ringi.patch.file_merge import ConflictedFile, MergedFile, merge_file
 from ringi.patch.merge import Conflicted, RegionKind, assembled
-from ringi.patch.render import Rendered, Side, render, render_move
+from ringi.patch.render import FileSide, Rendered, render, render_move
 from ringi.plans.document import ActionSpec, ActionSpecExt, Encoding, PlanDocument, SpecKind
 from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, packed
 from ringi.plans.rules import rules_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
 
 _OF_LINES: Final = frozenset([Clash.TEXT, Clash.LINE_ENDS])
-_KEEPING: Final = frozenset([Choice.OURS, Choice.BOTH])
+_KEEPING: Final = frozenset([ConflictChoice.OURS, ConflictChoice.BOTH])
 Key = tuple[str, str, int]
 
 
@@ -71,9 +71,9 @@ class FileMerge(NamedTuple):
     spec: ActionSpecExt
     state: FileState | None
     """The person's file."""
-    base: Side | None
-    mine: Side | None
-    theirs: Side | None
+    base: FileSide | None
+    mine: FileSide | None
+    theirs: FileSide | None
     result: MergedFile | ConflictedFile
 
     def lines(self, decisions: Decisions) -> int:
@@ -81,7 +81,7 @@ class FileMerge(NamedTuple):
         text = self.result.text
         if text is None:
             return 0
-        given = iter([decisions.get(one.key, Choice.OURS) for one in self.conflicts])
+        given = iter([decisions.get(one.key, ConflictChoice.OURS) for one in self.conflicts])
         count = 0
         for region in text.regions:
             conflict = region.kind is RegionKind.CONFLICT
@@ -112,36 +112,36 @@ class FileMerge(NamedTuple):
         if Clash.MODE in result.clashes:
             yield OpenConflict(Conflict(spec_id, path, 0, Clash.MODE), number + 1, now)
 
-    def decided(self, decisions: Decisions) -> Side | None:
+    def decided(self, decisions: Decisions) -> FileSide | None:
         """The merged file; where nobody has decided, the person's version stays."""
         result = self.result
         if isinstance(result, MergedFile):
             return result.side
         conflicts = self.conflicts
-        given = [decisions.get(one.key, Choice.OURS) for one in conflicts]
+        given = [decisions.get(one.key, ConflictChoice.OURS) for one in conflicts]
         if conflicts[0].about.kind is Clash.TEXT and isinstance(result.text, Conflicted):
             return self._assembled(result, result.text, given)
         if conflicts[0].about.kind is Clash.MODE and result.data is not None:
-            return Side(result.data, self._mode(given[0]))
+            return FileSide(result.data, self._mode(given[0]))
         return self._whole(result, given[0])
 
-    def _assembled(self, result: ConflictedFile, text: Conflicted, given: list[Decision]) -> Side:
+    def _assembled(self, result: ConflictedFile, text: Conflicted, given: list[Decision]) -> FileSide:
         count = len(text.conflicts)
         data = assembled(text.regions, given[:count])
-        return Side(data, result.mode or self._mode(given[-1]))
+        return FileSide(data, result.mode or self._mode(given[-1]))
 
     def _mode(self, decision: Decision) -> str:
-        side = self.theirs if decision is Choice.THEIRS else self.mine
+        side = self.theirs if decision is ConflictChoice.THEIRS else self.mine
         return side.mode if side else ""
 
-    def _whole(self, result: ConflictedFile, decision: Decision) -> Side | None:
-        if decision is Choice.THEIRS:
+    def _whole(self, result: ConflictedFile, decision: Decision) -> FileSide | None:
+        if decision is ConflictChoice.THEIRS:
             return self.theirs
         side = self.mine or self.theirs
         if isinstance(decision, bytes) and side is not None:
-            return Side(decision, side.mode)
-        if decision is Choice.BOTH and isinstance(result.text, Conflicted) and side is not None:
-            return Side(result.text.across_line_ends or side.data, side.mode)
+            return FileSide(decision, side.mode)
+        if decision is ConflictChoice.BOTH and isinstance(result.text, Conflicted) and side is not None:
+            return FileSide(result.text.across_line_ends or side.data, side.mode)
         return self.mine
 
     def rendered(self, decisions: Decisions = UNDECIDED) -> Rendered:
@@ -203,8 +203,8 @@ def is_changed(spec: ActionSpecExt, changed: Container[str]) -> bool:
     return spec.validated and any(file.path in changed for file in spec.touched)
 
 
-def _side(data: bytes | None, state: FileState | None) -> Side | None:
-    return None if data is None or state is None else Side(data, git_mode(state.mode))
+def _side(data: bytes | None, state: FileState | None) -> FileSide | None:
+    return None if data is None or state is None else FileSide(data, git_mode(state.mode))
 
 
 def merges_of(workspace: Workspace, document: PlanDocument) -> list[FileMerge]:
@@ -267,7 +267,7 @@ def merged_specs(
 
 
 def _stays(decision: Decision | None) -> bool:
-    return decision in {None, Choice.OURS}
+    return decision in {None, ConflictChoice.OURS}
 
 
 def seen_before(workspace: Workspace, spec: ActionSpecExt) -> SeenBefore:
@@ -279,7 +279,7 @@ def seen_before(workspace: Workspace, spec: ActionSpecExt) -> SeenBefore:
     return SeenBefore(wanted, workspace.store.get_bytes(wanted) if wanted else b"")
 
 
-def _spec(merge: FileMerge, side: Side | None) -> tuple[ActionSpec, ...]:
+def _spec(merge: FileMerge, side: FileSide | None) -> tuple[ActionSpec, ...]:
     """A spec that writes the merged file; none if it is that already."""
     spec, mine, old_path = merge.spec, merge.mine, merge.spec.old_path
     if side is None or (side == mine and not old_path):

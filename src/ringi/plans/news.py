@@ -1,6 +1,6 @@
 """What somebody else did to a plan while a person reviews it."""
 
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans import words
 from ringi.plans.document import PlanStatus
@@ -14,7 +14,7 @@ class News:
         self._plan = plan
         self._told: tuple[int, PlanStatus] | None = None
 
-    def look(self) -> Span | None:
+    def look(self) -> TextSpan | None:
         status, now = self._plan.status, self._plan.moved_on()
         if now is None:
             self._told = None
@@ -28,4 +28,4 @@ class News:
         else:
             name = self._plan.name
             line = Text("{plan} was decided elsewhere: {status}", plan=name, status=words.STATUS[became])
-        return Span(line, Style.WARNING)
+        return TextSpan(line, Style.WARNING)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ringi.kernel.lines import Span
+from ringi.kernel.lines import TextSpan
 from ringi.kernel.text import Text
 from ringi.plans.answer_document import PlanComparison
 from ringi.plans.review_loop import ReviewPrompter
@@ -43,5 +43,5 @@ class PlanPrompter(ReviewPrompter, Protocol):
         With `until_end` it blocks, unless the person does not want to wait.
         """
 
-    def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
+    def tell_checks(self, said: TextSpan | None, output: Sequence[str] = ()) -> None:
         """Shows the checks' result, with the end of a failed one's output."""

@@ -9,10 +9,10 @@ import msgspec
 
 from ringi.kernel.text import Text, why_failed
 from ringi.plans.execution import STARTED, ExecutionIntent, ExecutionResult, Step
-from ringi.plans.executor import Progress, Stages, record, settle
+from ringi.plans.executor import ExecutionProgress, Stages, record, settle
 from ringi.plans.place import run_of
 from ringi.plans.steps import outcome_of, read
-from ringi.plans.units import Unit, segments, stops, units_of
+from ringi.plans.units import ExecutionUnit, segments, stops, units_of
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import Stage
 
@@ -48,7 +48,7 @@ class Recovery:
             return self._settled(intent)
 
     def _settled(self, intent: ExecutionIntent) -> ExecutionResult:
-        progress = Progress()
+        progress = ExecutionProgress()
         go_on = True
         started, before_it = self._last_started(intent)
         for segment in segments(intent):
@@ -76,7 +76,7 @@ class Recovery:
         last = max(started, key=lambda start: places[start.spec_id])
         return places[last.spec_id], last.done
 
-    def _step(self, intent: ExecutionIntent, step: Step, progress: Progress, *, go_on: bool) -> bool:
+    def _step(self, intent: ExecutionIntent, step: Step, progress: ExecutionProgress, *, go_on: bool) -> bool:
         """Starts no command and calls nothing; the rest runs when somebody executes the plan again."""
         if step.kind not in STARTED:
             return self._read(intent, step, progress) if go_on else False
@@ -84,7 +84,7 @@ class Recovery:
         progress.stepped(outcome)
         return outcome.status is OpStatus.DONE or (outcome.status is OpStatus.FAILED and step.optional)
 
-    def _read(self, intent: ExecutionIntent, step: Step, progress: Progress) -> bool:
+    def _read(self, intent: ExecutionIntent, step: Step, progress: ExecutionProgress) -> bool:
         outcome = read(self._workspace, step)
         later = [unit for unit in units_of(intent.changes) if unit.number > step.unit]
         if outcome.status is not OpStatus.DONE and any(
@@ -95,11 +95,13 @@ class Recovery:
         progress.stepped(outcome)
         return outcome.status is OpStatus.DONE or step.optional
 
-    def _files(self, intent: ExecutionIntent, units: list[Unit], progress: Progress, *, go_on: bool) -> bool:
+    def _files(
+        self, intent: ExecutionIntent, units: list[ExecutionUnit], progress: ExecutionProgress, *, go_on: bool
+    ) -> bool:
         """Rolls forward, or back if somebody else wrote. Starts further units only if all is well."""
         now = {change.path: self._stages.now(change) for unit in units for change in unit.changes}
         stage = self._stages.fresh(intent.id)
-        done: list[Unit] = []
+        done: list[ExecutionUnit] = []
         trouble = ""
         try:
             stage.prepare(_todo(units, now), self._stages.saved_bytes)
@@ -124,7 +126,7 @@ class Recovery:
             return False
         return go_on
 
-    def _finish(self, stage: Stage, unit: Unit, now: _States) -> tuple[list[str], str]:
+    def _finish(self, stage: Stage, unit: ExecutionUnit, now: _States) -> tuple[list[str], str]:
         """Brings the files that are as before to after; returns those somebody else wrote, or what failed."""
         if foreign := _foreign(unit, now):
             return foreign, ""
@@ -135,14 +137,19 @@ class Recovery:
         return [conflict.change.path for conflict in conflicts], ""
 
     def _give_up(
-        self, intent: ExecutionIntent, unit: Unit, progress: Progress, foreign: list[str], detail: str
+        self,
+        intent: ExecutionIntent,
+        unit: ExecutionUnit,
+        progress: ExecutionProgress,
+        foreign: list[str],
+        detail: str,
     ) -> None:
         """Rolls back what cannot be finished; if that fails too, the next recovery tries again."""
         statuses = self._stages.restore(intent, unit) | dict.fromkeys(foreign, OpStatus.CONFLICT)
         progress.taken_back(unit, statuses, detail or str(_THEIRS))
 
 
-def _todo(units: Sequence[Unit], now: _States) -> list[FileChange]:
+def _todo(units: Sequence[ExecutionUnit], now: _States) -> list[FileChange]:
     """Files still as before, in units that nobody else wrote to."""
     return [
         change
@@ -153,5 +160,5 @@ def _todo(units: Sequence[Unit], now: _States) -> list[FileChange]:
     ]
 
 
-def _foreign(unit: Unit, now: _States) -> list[str]:
+def _foreign(unit: ExecutionUnit, now: _States) -> list[str]:
     return [c.path for c in unit.changes if now[c.path] not in {c.before, c.after}]

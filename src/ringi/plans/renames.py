@@ -8,9 +8,9 @@ import msgspec
 
 from ringi.errors import Refused, StorageFailed
 from ringi.patch.renames import renames
-from ringi.patch.render import Side, is_binary, render_move
+from ringi.patch.render import FileSide, is_binary, render_move
 from ringi.plans.document import CHANGING, ActionSpec, Encoding, SpecKind
-from ringi.plans.effects import Effect, Invalid, Known, Seen, effects_of, git_mode, packed
+from ringi.plans.effects import Effect, Invalid, Known, SeenFile, effects_of, git_mode, packed
 from ringi.plans.rules import Rules
 from ringi.plans.validate import Basis
 from ringi.tree.tree import Tree
@@ -72,13 +72,15 @@ def _whole(spec: ActionSpec, tree: Tree, rules: Rules) -> Effect | None:
     return None if others or (effect.before is None) is (effect.after is None) else effect
 
 
-def _patch(spec: ActionSpec, old_path: str, old: Seen, made: Effect, rules: Rules) -> ActionSpec | None:
+def _patch(spec: ActionSpec, old_path: str, old: SeenFile, made: Effect, rules: Rules) -> ActionSpec | None:
     """None if no patch can say it: files that are not text, and differ."""
     new = made.new or b""
     if old.data != new and (is_binary(old.data) or is_binary(new)):
         return None
     mode = git_mode(made.after.mode) if made.after else _PLAIN
-    rendered = render_move(old_path, spec.path, Side(old.data, git_mode(old.state.mode)), Side(new, mode))
+    rendered = render_move(
+        old_path, spec.path, FileSide(old.data, git_mode(old.state.mode)), FileSide(new, mode)
+    )
     content, encoding = packed(rendered.diff)
     own_mode = None if spec.mode in _SAID_BY_GIT else spec.mode
     patch = msgspec.structs.replace(

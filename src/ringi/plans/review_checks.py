@@ -1,7 +1,7 @@
 """The checks of a plan under review: they run again after each change, and a decision waits for them."""
 
 from ringi.errors import NoSandbox
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans.check import commands_of
 from ringi.plans.prompter import PlanPrompter, RunningChecks, StartChecks
@@ -9,7 +9,7 @@ from ringi.plans.review_view import check_outcome
 from ringi.plans.reviewed_plan import ReviewedPlan
 
 
-class PlanChecks:
+class ReviewCheckRuns:
     def __init__(self, plan: ReviewedPlan, prompter: PlanPrompter, start: StartChecks) -> None:
         self._plan = plan
         self._prompter = prompter
@@ -20,13 +20,15 @@ class PlanChecks:
         """Says it before the first change, if none will be tested."""
         if commands_of(self._plan.document) and not self._sandboxed():
             text = Text("no sandbox: the tests do not run again after a change (ringi doctor)")
-            self._prompter.tell_checks(Span(text, Style.WARNING))
+            self._prompter.tell_checks(TextSpan(text, Style.WARNING))
 
     def run_again(self) -> None:
         if not commands_of(self._plan.document):
             return
         if not self._sandboxed():
-            self._prompter.tell_checks(Span(Text("tests not run: no sandbox (ringi doctor)"), Style.WARNING))
+            self._prompter.tell_checks(
+                TextSpan(Text("tests not run: no sandbox (ringi doctor)"), Style.WARNING)
+            )
             return
         self._running = self._start(self._plan.plan_id)
         try:
@@ -46,7 +48,7 @@ class PlanChecks:
         if checks is None:  # stopped meanwhile
             return
         if (why := checks.why_not) is not None:
-            self._prompter.tell_checks(Span(Text("tests not run: {why}", why=why), Style.WARNING))
+            self._prompter.tell_checks(TextSpan(Text("tests not run: {why}", why=why), Style.WARNING))
             return
         self._plan.moved_on()
         results = self._plan.document.state.checks
@@ -57,7 +59,7 @@ class PlanChecks:
         checks, self._running = self._running, None
         if checks is not None:
             checks.stop()
-            self._prompter.tell_checks(Span(Text("the tests were stopped"), Style.WARNING))
+            self._prompter.tell_checks(TextSpan(Text("the tests were stopped"), Style.WARNING))
 
     def settled(self) -> bool:
         """Waits for the checks before a decision; False if the person decides nothing now.

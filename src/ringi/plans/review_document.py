@@ -8,11 +8,11 @@ from msgspec import UNSET, UnsetType
 
 from ringi.approvals.own_key import own_keys
 from ringi.errors import NotFound
-from ringi.kernel.lines import Span
+from ringi.kernel.lines import TextSpan
 from ringi.kernel.text import Text
 from ringi.patch.patch import Hunk
 from ringi.plans import words
-from ringi.plans.diff_view import Content, Section
+from ringi.plans.diff_view import DiffSection, SectionContent
 from ringi.plans.document import CHANGING, OPEN, ActionSpecExt, PlanDocument, SpecKind, comments_now
 from ringi.plans.feedback import LineComment, Side
 from ringi.plans.merge import changed_files
@@ -35,14 +35,14 @@ _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 Say = Callable[[Text], str]
 
 
-class Limits(NamedTuple):
+class TextLimits(NamedTuple):
     """How much text a document holds."""
 
     file_bytes: int = 4 * 1024 * 1024
     bytes: int = 64 * 1024 * 1024
 
 
-_USUAL: Final = Limits()
+_USUAL: Final = TextLimits()
 
 
 class _Texts(NamedTuple):
@@ -52,7 +52,7 @@ class _Texts(NamedTuple):
 
 
 def review_document(
-    plan: ReviewedPlan, say: Say, only: Collection[str] = (), limits: Limits = _USUAL
+    plan: ReviewedPlan, say: Say, only: Collection[str] = (), limits: TextLimits = _USUAL
 ) -> PlanReviewDocument:
     """`say` puts a sentence into the reader's language. `only` these files; NotFound if one is not in it."""
     return _Reviewing(plan, say, limits).document(only)
@@ -75,7 +75,7 @@ def path_after(spec: ActionSpecExt) -> str:
 
 
 class _Reviewing:
-    def __init__(self, plan: ReviewedPlan, say: Say, limits: Limits) -> None:
+    def __init__(self, plan: ReviewedPlan, say: Say, limits: TextLimits) -> None:
         self._plan = plan
         self._say = say
         self._who = plan.workspace.person.user()
@@ -103,18 +103,18 @@ class _Reviewing:
             files=tuple(self._file(*pair) for pair in pairs if not only or pair[0].id in wanted),
         )
 
-    def _said(self, spans: Sequence[Span]) -> Iterator[str]:
+    def _said(self, spans: Sequence[TextSpan]) -> Iterator[str]:
         for span in spans:
             yield self._say(span.text) if isinstance(span.text, Text) else span.text
 
-    def _headline(self) -> list[Span]:
+    def _headline(self) -> list[TextSpan]:
         plan = self._plan
         heading = heading_of(plan.ref, plan.document)
         stale = changed_files(plan.workspace, plan.document) if plan.status in OPEN else ()
         warnings = warnings_of(plan, overlaps_of(plan))
         return [*heading.standing, *stale_spans(stale), *heading.said, *warnings]
 
-    def _file(self, spec: ActionSpecExt, section: Section) -> ReviewedFile:
+    def _file(self, spec: ActionSpecExt, section: DiffSection) -> ReviewedFile:
         content = section.content
         risk, given = risk_now(spec, tuple(content.yours))
         reasons = [words.reason(spec.base.path, one) for one in given]
@@ -142,7 +142,7 @@ class _Reviewing:
             comments=tuple(self._comments(spec, content)),
         )
 
-    def _texts(self, spec: ActionSpecExt, content: Content) -> _Texts:
+    def _texts(self, spec: ActionSpecExt, content: SectionContent) -> _Texts:
         if not spec.validated or spec.base.kind not in CHANGING or spec.base.kind is SpecKind.MKDIR:
             return _Texts(None, None)
         if content.old is None and content.after is None and any(_states(spec)):
@@ -160,7 +160,7 @@ class _Reviewing:
         except UnicodeDecodeError:
             return _Texts(why=Text("it is not UTF-8"))
 
-    def _comments(self, spec: ActionSpecExt, content: Content) -> Iterator[ReviewComment]:
+    def _comments(self, spec: ActionSpecExt, content: SectionContent) -> Iterator[ReviewComment]:
         paths = {file.path for file in spec.touched}
         for given in comments_now(self._plan.document):
             if given.path in paths:
@@ -179,14 +179,14 @@ def _decoded(data: bytes | None) -> str | None:
     return None if data is None else data.decode()
 
 
-def _hunks(content: Content) -> Iterator[ReviewedHunk]:
+def _hunks(content: SectionContent) -> Iterator[ReviewedHunk]:
     """A conflict is none: it has to be decided, not dropped."""
     plain = (hunk for hunk in content.hunks if isinstance(hunk, Hunk))
     for number, hunk in enumerate(plain, 1):
         yield ReviewedHunk(number, hunk.old_start, hunk.old_count, hunk.new_start, hunk.new_count)
 
 
-def _says(content: Content, given: LineComment) -> bool:
+def _says(content: SectionContent, given: LineComment) -> bool:
     """Whether the line is still the one that the comment is about."""
     data = content.old if given.side is Side.OLD else content.after
     lines = (data or b"").split(b"\n")

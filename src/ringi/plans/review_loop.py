@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from ringi.approvals.prompter import Prompter
 from ringi.errors import RingiError
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans.diff_view import Row
 from ringi.plans.merge import OpenConflict
@@ -51,7 +51,7 @@ class ReviewAct(Enum):
     INTERRUPT = auto()
 
 
-class Choice(NamedTuple):
+class ReviewChoice(NamedTuple):
     """What the person wants to do, and where."""
 
     act: ReviewAct
@@ -94,10 +94,12 @@ class Reviewed(Protocol):
 class ReviewPrompter(Prompter, Protocol):
     """A full screen, a dialogue, a test's script."""
 
-    def choose(self) -> Choice:
+    def choose(self) -> ReviewChoice:
         """Waits for what the person wants next."""
 
-    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+    def show(
+        self, said: TextSpan | None = None, *, error: RingiError | None = None, anew: bool = False
+    ) -> None:
         """Shows the subject as last read, with a message; `anew` reads every file again."""
 
     def show_info(self) -> None: ...
@@ -108,12 +110,12 @@ Subject = TypeVar("Subject", bound=Reviewed)
 Interface = TypeVar("Interface", bound=ReviewPrompter)
 
 
-class Review(ABC, Generic[Subject, Interface]):
+class ReviewLoop(ABC, Generic[Subject, Interface]):
     def __init__(self, subject: Subject, prompter: Interface) -> None:
         self.subject = subject
         self.prompter = prompter
 
-    def prepare(self) -> Span | None:
+    def prepare(self) -> TextSpan | None:
         """What to say above the subject when it is shown for the first time."""
         return None
 
@@ -131,7 +133,7 @@ class Review(ABC, Generic[Subject, Interface]):
         finally:
             self.close()
 
-    def do(self, choice: Choice) -> ReviewEnd | None:
+    def do(self, choice: ReviewChoice) -> ReviewEnd | None:
         """None if the review goes on."""
         try:
             return self.act(choice)
@@ -143,7 +145,7 @@ class Review(ABC, Generic[Subject, Interface]):
         return True
 
     @abstractmethod
-    def act(self, choice: Choice) -> ReviewEnd | None:
+    def act(self, choice: ReviewChoice) -> ReviewEnd | None:
         """Looks the act up in the subject's table."""
 
     @abstractmethod
@@ -154,7 +156,9 @@ class Review(ABC, Generic[Subject, Interface]):
         """Ends what still runs."""
 
 
-def rejected(review: Review[Any, Any], question: Text, *, otherwise: Text | None = None) -> ReviewEnd | None:
+def rejected(
+    review: ReviewLoop[Any, Any], question: Text, *, otherwise: Text | None = None
+) -> ReviewEnd | None:
     """Asks what should change; `otherwise` is said if the person types nothing but Enter."""
     hint = () if otherwise is None else (Text("Enter alone: your comments say it."),)
     given = review.prompter.ask(question, above=hint)
@@ -169,12 +173,12 @@ def rejected(review: Review[Any, Any], question: Text, *, otherwise: Text | None
     return ReviewEnd.REJECTED
 
 
-def _show_again(review: Review[Any, Any], _: Choice) -> None:
+def _show_again(review: ReviewLoop[Any, Any], _: ReviewChoice) -> None:
     review.subject.look()
     review.prompter.show(anew=True)
 
 
-ACTS_OF_ANY: Final[Mapping[ReviewAct, Callable[[Review[Any, Any], Choice], ReviewEnd | None]]] = {
+ACTS_OF_ANY: Final[Mapping[ReviewAct, Callable[[ReviewLoop[Any, Any], ReviewChoice], ReviewEnd | None]]] = {
     ReviewAct.SHOW_INFO: lambda review, _: review.prompter.show_info(),
     ReviewAct.SHOW_AGAIN: _show_again,
     ReviewAct.QUIT: lambda *_: ReviewEnd.LEFT,

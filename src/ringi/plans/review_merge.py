@@ -9,7 +9,7 @@ from ringi.errors import NoDiff
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
-from ringi.patch.conflict import Choice as Taken
+from ringi.patch.conflict import ConflictChoice as Taken
 from ringi.patch.conflict import Decision
 from ringi.plans import edits, words
 from ringi.plans import review_view as views
@@ -18,7 +18,7 @@ from ringi.plans.document import PlanStatus
 from ringi.plans.merge import OpenConflict, changed_files, merged_specs, open_conflicts
 from ringi.plans.prompter import PlanPrompter
 from ringi.plans.propose import set_specs
-from ringi.plans.review_loop import Choice, ReviewAct
+from ringi.plans.review_loop import ReviewAct, ReviewChoice
 from ringi.plans.reviewed_plan import ReviewedPlan, undecided
 
 NOTHING_LEFT: Final = Text("Nothing of it is left: your files have it already, or your own version stays.")
@@ -137,7 +137,7 @@ def blocked(plan: ReviewedPlan) -> Text:
 
 
 def decision_of(
-    plan: ReviewedPlan, prompter: PlanPrompter, choice: Choice
+    plan: ReviewedPlan, prompter: PlanPrompter, choice: ReviewChoice
 ) -> tuple[OpenConflict, Decision] | None:
     """What the person decides about a conflict; None, and a message, if they decide nothing."""
     waiting = undecided(plan) or plan.conflicts

@@ -19,7 +19,7 @@ from ringi.errors import (
     StateIncomplete,
     Superseded,
 )
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans import edits
 from ringi.plans import review_view as views
@@ -28,8 +28,8 @@ from ringi.plans.diff_view import Row, RowKind
 from ringi.plans.document import ActionSpecExt, PlanDocument, PlanStatus, comments_now, risk_of
 from ringi.plans.feedback import Side
 from ringi.plans.prompter import PlanPrompter, StartChecks
-from ringi.plans.review_checks import PlanChecks
-from ringi.plans.review_loop import ACTS_OF_ANY, Choice, Review, ReviewAct, ReviewEnd, rejected
+from ringi.plans.review_checks import ReviewCheckRuns
+from ringi.plans.review_loop import ACTS_OF_ANY, ReviewAct, ReviewChoice, ReviewEnd, ReviewLoop, rejected
 from ringi.plans.review_merge import (
     AFTER_CONFLICTS,
     DECIDING,
@@ -79,7 +79,7 @@ _WHOLE: Final = Text("It can only be dropped whole.")
 _UNCHANGED: Final = Text("Nothing was changed.")
 
 
-class PlanReview(Review[ReviewedPlan, PlanPrompter]):
+class PlanReview(ReviewLoop[ReviewedPlan, PlanPrompter]):
     """`agent` names the one that can continue its work on the plan, if there is one.
 
     `back` is what to say if it has just done so: then the review begins with what changed since.
@@ -96,22 +96,22 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
         super().__init__(plan, prompter)
         self.plan = plan
         self.agent = agent
-        self.checks = PlanChecks(plan, prompter, start_checks)
+        self.checks = ReviewCheckRuns(plan, prompter, start_checks)
         self._back = back
 
-    def prepare(self) -> Span | None:
+    def prepare(self) -> TextSpan | None:
         # Another review merged it first, or the project is in no state for a change plan.
         with suppress(PlanChanged, LostRace, ChangeRefused, StateIncomplete):
             return self._brought_up_to_date()
         self.plan.look()
         return None
 
-    def _brought_up_to_date(self) -> Span | None:
+    def _brought_up_to_date(self) -> TextSpan | None:
         """Merges it with the files as they are now; says what was merged, or what is to be decided."""
         said = merge_if_clean(self.plan)
         if said is None:
             said = blocked(self.plan) if undecided(self.plan) else self._back
-        return None if said is None else Span(said, Style.WARNING)
+        return None if said is None else TextSpan(said, Style.WARNING)
 
     def begin(self) -> bool:
         if is_dormant(self.plan):
@@ -121,11 +121,11 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
             take_up(self.plan)
             self.prompter.show()
         elif self._back is not None:
-            _show_seen(self, Choice(ReviewAct.SHOW_SEEN))
+            _show_seen(self, ReviewChoice(ReviewAct.SHOW_SEEN))
         self.checks.foretell()
         return True
 
-    def act(self, choice: Choice) -> ReviewEnd | None:
+    def act(self, choice: ReviewChoice) -> ReviewEnd | None:
         if self.plan.status is PlanStatus.COMPLETED and choice.act not in _AFTERWARDS:
             if self.plan.ref.undone and choice.act is ReviewAct.APPLY:
                 _open_again(self)
@@ -174,13 +174,13 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
         # The checks used the plan as it was when they began, which may not be the one shown.
         self.plan.require_as_shown()
 
-    def spec(self, choice: Choice) -> ActionSpecExt | None:
+    def spec(self, choice: ReviewChoice) -> ActionSpecExt | None:
         if not self.plan.specs:
             self.prompter.say(Text("It is only a text; there is nothing to change in it."))
             return None
         return self.plan.specs[choice.spec]
 
-    def line(self, choice: Choice) -> tuple[ActionSpecExt, Row, bytes] | None:
+    def line(self, choice: ReviewChoice) -> tuple[ActionSpecExt, Row, bytes] | None:
         """The chosen line, with its whole file."""
         spec = self.spec(choice)
         if spec is None or choice.row is None:
@@ -192,7 +192,7 @@ class PlanReview(Review[ReviewedPlan, PlanPrompter]):
         return spec, choice.row, new
 
 
-def _apply(review: PlanReview, _: Choice) -> ReviewEnd | None:
+def _apply(review: PlanReview, _: ReviewChoice) -> ReviewEnd | None:
     plan = review.plan
     if plan.status is PlanStatus.APPROVED:
         question = Text("{plan} is approved already. Carry it out now? [y/n]", plan=plan.name)
@@ -207,10 +207,10 @@ def _open_again(review: PlanReview) -> None:
     if agrees(prompter, question):
         open_again(plan)
         said = Text("{plan} does the same as {before}; [a] applies it", plan=plan.name, before=before)
-        prompter.show(Span(said, Style.STRONG), anew=True)
+        prompter.show(TextSpan(said, Style.STRONG), anew=True)
 
 
-def _approve(review: PlanReview, _: Choice) -> ReviewEnd | None:
+def _approve(review: PlanReview, _: ReviewChoice) -> ReviewEnd | None:
     if not review.checks.settled():
         return None
     note = (review.prompter.ask(Text("Your note on the approval:")) or "").strip()
@@ -279,7 +279,7 @@ def _subject_settled(review: PlanReview, subject: str) -> bool:
     return True
 
 
-def _drop(review: PlanReview, choice: Choice) -> None:
+def _drop(review: PlanReview, choice: ReviewChoice) -> None:
     spec = review.spec(choice)
     if spec is None:
         return
@@ -290,14 +290,14 @@ def _drop(review: PlanReview, choice: Choice) -> None:
     review.amended(drop(review.plan, spec), risk)
 
 
-def _drop_hunk(review: PlanReview, choice: Choice) -> None:
+def _drop_hunk(review: PlanReview, choice: ReviewChoice) -> None:
     spec = review.spec(choice)
     if spec is not None:
         risk = risk_of(review.plan.document)
         review.amended(drop_hunk(review.plan, spec, choice.hunk), risk)
 
 
-def _edit_line(review: PlanReview, choice: Choice) -> None:
+def _edit_line(review: PlanReview, choice: ReviewChoice) -> None:
     found = review.line(choice)
     if found is None:
         return
@@ -315,7 +315,7 @@ def _edit_line(review: PlanReview, choice: Choice) -> None:
         _rewrite(review, spec, edits.replaced(new, row, text))
 
 
-def _add_line(review: PlanReview, choice: Choice) -> None:
+def _add_line(review: PlanReview, choice: ReviewChoice) -> None:
     found = review.line(choice)
     if found is None:
         return
@@ -325,7 +325,7 @@ def _add_line(review: PlanReview, choice: Choice) -> None:
         _rewrite(review, spec, edits.added_below(new, row, text))
 
 
-def _delete_line(review: PlanReview, choice: Choice) -> None:
+def _delete_line(review: PlanReview, choice: ReviewChoice) -> None:
     found = review.line(choice)
     if found is not None:
         spec, row, new = found
@@ -337,7 +337,7 @@ def _rewrite(review: PlanReview, spec: ActionSpecExt, new: bytes) -> None:
     review.amended(rewrite(review.plan, spec, new), risk)
 
 
-def _edit_file(review: PlanReview, choice: Choice) -> None:
+def _edit_file(review: PlanReview, choice: ReviewChoice) -> None:
     spec, prompter = review.spec(choice), review.prompter
     if spec is None:
         return
@@ -358,7 +358,7 @@ def _edit_file(review: PlanReview, choice: Choice) -> None:
         review.amended(what, risk)
 
 
-def _decide(review: PlanReview, choice: Choice) -> None:
+def _decide(review: PlanReview, choice: ReviewChoice) -> None:
     """About a conflict."""
     found, plan = decision_of(review.plan, review.prompter, choice), review.plan
     if found is None:
@@ -368,10 +368,10 @@ def _decide(review: PlanReview, choice: Choice) -> None:
     if (plan.plan_id, plan.document.plan.version) != (shown.id, shown.version):
         review.amended(said, risk)
     else:
-        review.prompter.show(Span(said, Style.WARNING))
+        review.prompter.show(TextSpan(said, Style.WARNING))
 
 
-def _comment(review: PlanReview, choice: Choice) -> None:
+def _comment(review: PlanReview, choice: ReviewChoice) -> None:
     spec, row, prompter = review.spec(choice), choice.row, review.prompter
     if spec is None or row is None:
         return
@@ -391,7 +391,7 @@ def _comment(review: PlanReview, choice: Choice) -> None:
         prompter.say(Text("Noted; it goes to the proposer with your answer."))
 
 
-def _reject(review: PlanReview, _: Choice) -> ReviewEnd | None:
+def _reject(review: PlanReview, _: ReviewChoice) -> ReviewEnd | None:
     """Comments are enough: nothing more has to be typed then."""
     otherwise = Text("see the comments") if comments_now(review.plan.document) else None
     ended = rejected(review, Text("What should the proposer change?"), otherwise=otherwise)
@@ -411,7 +411,7 @@ def _continues(review: PlanReview) -> bool:
         return False
 
 
-def _discard(review: PlanReview, _: Choice) -> ReviewEnd | None:
+def _discard(review: PlanReview, _: ReviewChoice) -> ReviewEnd | None:
     question = Text("Throw {plan} away? No list shows it any more. [y/n]", plan=review.plan.name)
     if not agrees(review.prompter, question):
         return None
@@ -419,12 +419,12 @@ def _discard(review: PlanReview, _: Choice) -> ReviewEnd | None:
     return ReviewEnd.DISCARDED
 
 
-def _take_back(review: PlanReview, _: Choice) -> None:
+def _take_back(review: PlanReview, _: ReviewChoice) -> None:
     plan, risk = review.plan, risk_of(review.plan.document)
     if plan.stale:
         said = update(plan)
         if plan.stale:
-            review.prompter.show(Span(said, Style.WARNING), anew=True)
+            review.prompter.show(TextSpan(said, Style.WARNING), anew=True)
         else:
             review.amended(said, risk)
     elif plan.can_take_back:
@@ -433,7 +433,7 @@ def _take_back(review: PlanReview, _: Choice) -> None:
         review.prompter.say(Text("There is no change of yours to take back."))
 
 
-def _show_delta(review: PlanReview, _: Choice) -> None:
+def _show_delta(review: PlanReview, _: ReviewChoice) -> None:
     found = review.plan.versions.delta(review.plan.plan_id)
     if found is None:
         review.prompter.say(Text("No version of it was approved before."))
@@ -445,7 +445,7 @@ def _show_delta(review: PlanReview, _: Choice) -> None:
         review.prompter.show_delta(found)
 
 
-def _show_seen(review: PlanReview, _: Choice) -> None:
+def _show_seen(review: PlanReview, _: ReviewChoice) -> None:
     found = review.plan.versions.since_seen(review.plan.plan_id)
     if found is None:
         review.prompter.say(Text("You have not answered an earlier version of it; this is all new."))
@@ -455,14 +455,14 @@ def _show_seen(review: PlanReview, _: Choice) -> None:
         review.prompter.show_delta(found)
 
 
-def _undo(review: PlanReview, _: Choice) -> ReviewEnd | None:
+def _undo(review: PlanReview, _: ReviewChoice) -> ReviewEnd | None:
     if review.plan.status is PlanStatus.COMPLETED and not review.plan.ref.undone:
         return ReviewEnd.UNDO
     review.prompter.say(Text("It was not carried out; [u] takes back your last change."))
     return None
 
 
-_ACTS: Final[Mapping[ReviewAct, Callable[[PlanReview, Choice], ReviewEnd | None]]] = {
+_ACTS: Final[Mapping[ReviewAct, Callable[[PlanReview, ReviewChoice], ReviewEnd | None]]] = {
     **ACTS_OF_ANY,
     **dict.fromkeys(DECIDING, _decide),
     ReviewAct.APPLY: _apply,

@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans import words
 from ringi.plans.commit import Announced
-from ringi.plans.diff_view import Section
+from ringi.plans.diff_view import DiffSection
 from ringi.plans.document import (
     Overlap,
     PlanDocument,
@@ -39,9 +39,9 @@ class Heading(NamedTuple):
     ref: PlanRef
     document: PlanDocument
     risk: Risk
-    standing: tuple[Span, ...]
+    standing: tuple[TextSpan, ...]
     """What went wrong, or was undone; the most important."""
-    said: tuple[Span, ...]
+    said: tuple[TextSpan, ...]
 
 
 def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
@@ -49,7 +49,7 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
     state, risk = document.state, risk_of(document)
     said = []
     if state.status is not PlanStatus.PENDING_REVIEW and not ref.undone:
-        said.append(Span(words.status(ref), Style.STRONG))
+        said.append(TextSpan(words.status(ref), Style.STRONG))
     reasons = [(spec, given) for spec in state.action_specs for given in spec.risk_reasons]
     if reasons:
         spec, given = max(reasons, key=lambda one: _RISKS.index(one[0].risk))
@@ -57,34 +57,34 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
         because = Text("{risk} because {reason}", risk=words.RISK[risk], reason=reason)
         if len(reasons) > 1:
             because = Text("{line} and {count} more", line=because, count=len(reasons) - 1)
-        said.append(Span(because, words.RISK_STYLE[risk]))
+        said.append(TextSpan(because, words.RISK_STYLE[risk]))
     if state.merged_lines is not UNSET:
-        said.append(Span(words.merged(state.merged_lines)))
+        said.append(TextSpan(words.merged(state.merged_lines)))
     if state.checks:
         worst = _worst(state.checks)
         if lost := lost_tests(state.action_specs):
-            said.append(Span(lost, Style.WARNING))
-        said.append(Span(words.tests(worst), Style.GOOD if worst.passed else Style.BAD))
+            said.append(TextSpan(lost, Style.WARNING))
+        said.append(TextSpan(words.tests(worst), Style.GOOD if worst.passed else Style.BAD))
     elif state.check_commands and state.status is PlanStatus.PENDING_REVIEW:
-        said.append(Span(Text("no check has run on exactly these bytes"), Style.FAINT))
+        said.append(TextSpan(Text("no check has run on exactly these bytes"), Style.FAINT))
     return Heading(ref, document, risk, tuple(standing(document)), tuple(said))
 
 
-def commit_spans(commit: Announced) -> Iterator[Span]:
+def commit_spans(commit: Announced) -> Iterator[TextSpan]:
     """The commit that follows the execution; the approval covers it too."""
-    yield Span(words.commit(commit.subject), Style.STRONG)
-    yield from (Span(line, Style.WARNING) for line in words.mixed(commit))
+    yield TextSpan(words.commit(commit.subject), Style.STRONG)
+    yield from (TextSpan(line, Style.WARNING) for line in words.mixed(commit))
 
 
-def warning_spans(document: PlanDocument, overlaps: Sequence[Overlap]) -> Iterator[Span]:
+def warning_spans(document: PlanDocument, overlaps: Sequence[Overlap]) -> Iterator[TextSpan]:
     for other in overlaps:
         line = Text("! {plan} changes {paths} too", plan=other.name, paths=words.some(other.paths, 2))
-        yield Span(line, Style.WARNING)
+        yield TextSpan(line, Style.WARNING)
     for left in document.plan.left_out:
-        yield Span(Text("! not in the plan: {left}", left=left), Style.WARNING)
+        yield TextSpan(Text("! not in the plan: {left}", left=left), Style.WARNING)
 
 
-def stale_paths(document: PlanDocument, sections: Sequence[Section]) -> tuple[str, ...]:
+def stale_paths(document: PlanDocument, sections: Sequence[DiffSection]) -> tuple[str, ...]:
     """Files that changed since the proposer saw them, among the loaded sections."""
     if document.state.status is PlanStatus.COMPLETED:
         return ()
@@ -98,19 +98,19 @@ def _worst(results: Sequence[CheckResult]) -> CheckResult:
     )
 
 
-def check_outcome(results: Sequence[CheckResult]) -> tuple[Span, Sequence[str]]:
+def check_outcome(results: Sequence[CheckResult]) -> tuple[TextSpan, Sequence[str]]:
     """The checks in one line, and the end of a failed check's output."""
     result = _worst(results)
     lines = result.output.rstrip().split("\n")
     if not result.passed:
-        return Span(words.check(result), Style.BAD), lines[-_LAST_LINES:] if result.exit_code else ()
+        return TextSpan(words.check(result), Style.BAD), lines[-_LAST_LINES:] if result.exit_code else ()
     counted = [line.strip() for line in lines if _COUNTED.search(line)]
     told = Text("tests: exit code 0, {count}", count=counted[-1]) if counted else Text("tests: exit code 0")
-    return Span(told, Style.GOOD), ()
+    return TextSpan(told, Style.GOOD), ()
 
 
 def preview_of(
-    document: PlanDocument, sections: Sequence[Section], overlaps: Sequence[Overlap]
+    document: PlanDocument, sections: Sequence[DiffSection], overlaps: Sequence[Overlap]
 ) -> PlanPreview:
     """The same as `preview` without the diffs, from what is loaded already."""
     totals = document.state.previews
@@ -144,12 +144,12 @@ def undecided(places: Sequence[str]) -> Text:
     return Text("{count} conflicts: {places}. Decide each first.", count=len(places), places=shown)
 
 
-def changed(what: Text, document: PlanDocument, risk_before: Risk) -> Span:
+def changed(what: Text, document: PlanDocument, risk_before: Risk) -> TextSpan:
     """After the person's change: what they did, and what the plan is now."""
     risk = risk_of(document)
     now = Text("now {risk}", risk=words.RISK[risk]) if risk is not risk_before else words.RISK[risk]
     version = Text("version {version}", version=document.plan.version)
-    return Span(joined([what, Text("still applies"), now, version]), Style.STRONG)
+    return TextSpan(joined([what, Text("still applies"), now, version]), Style.STRONG)
 
 
 def amendments(document: PlanDocument) -> list[Amended]:

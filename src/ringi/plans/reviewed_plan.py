@@ -12,7 +12,7 @@ from msgspec import UNSET
 from ringi.approvals.document import ApprovalRequest, ApprovedPlan, Proof, files_of
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Refused, Stale, StorageFailed
 from ringi.kernel import codec
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text, stored
 from ringi.ledger.event import Actor
 from ringi.patch.conflict import Decision
@@ -21,7 +21,7 @@ from ringi.plans import answer, words
 from ringi.plans import review_view as views
 from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
 from ringi.plans.commit import announced
-from ringi.plans.diff_view import MOST_NOTES, ConflictHunk, Content, Section, hunks_of
+from ringi.plans.diff_view import MOST_NOTES, ConflictHunk, DiffSection, SectionContent, hunks_of
 from ringi.plans.document import (
     ALL_SPECS,
     CHANGING,
@@ -62,7 +62,7 @@ class ReviewedPlan:
         self.plan_id = plan_id
         self._made_of: dict[int, int] = {}
         """For each version that the person made in this review, the version before it."""
-        self._sections: list[Section] = []
+        self._sections: list[DiffSection] = []
         self.decisions: dict[Key, Decision] = {}
         """What the person decided about conflicts; nothing is saved before all are decided."""
         self.look()
@@ -94,7 +94,7 @@ class ReviewedPlan:
     def specs(self) -> Sequence[ActionSpecExt]:
         return self.document.state.action_specs
 
-    def sections(self, *, anew: bool = False) -> list[Section]:
+    def sections(self, *, anew: bool = False) -> list[DiffSection]:
         """The diff, one section for each spec; with `anew` every file is read again."""
         known = () if anew else self._sections
         self._sections = _Sections(self.workspace, self.document, self.decisions).load(known)
@@ -265,18 +265,18 @@ def overlaps_of(plan: ReviewedPlan) -> tuple[Overlap, ...]:
     return () if plan.status is PlanStatus.COMPLETED else overlaps(plan.workspace, plan.document)
 
 
-def warnings_of(plan: ReviewedPlan, found: Sequence[Overlap]) -> tuple[Span, ...]:
+def warnings_of(plan: ReviewedPlan, found: Sequence[Overlap]) -> tuple[TextSpan, ...]:
     """The commit that follows, and conflicts with the workspace and other plans."""
     return (*_commit(plan), *views.warning_spans(plan.document, found))
 
 
-def _commit(plan: ReviewedPlan) -> Iterator[Span]:
+def _commit(plan: ReviewedPlan) -> Iterator[TextSpan]:
     if not plan.document.state.commit or plan.status not in OPEN:
         return
     try:
         found = announced(plan.workspace, plan.document)
     except NoCommit as error:
-        yield Span(Text("! {why}", why=Text(error.message, **error.details)), Style.WARNING)
+        yield TextSpan(Text("! {why}", why=Text(error.message, **error.details)), Style.WARNING)
         return
     if found is not None:
         yield from views.commit_spans(found)
@@ -296,7 +296,7 @@ class _Sections:
         self._document = document
         self._decisions = decisions
 
-    def load(self, known: Sequence[Section] = ()) -> list[Section]:
+    def load(self, known: Sequence[DiffSection] = ()) -> list[DiffSection]:
         """One for each spec; unchanged `known` ones are reused."""
         before = {section.key: section for section in known}
         sections = []
@@ -309,8 +309,8 @@ class _Sections:
             sections.append(section)
         return sections or [self._text()]
 
-    def _section(self, spec: ActionSpecExt, comments: Sequence[LineComment]) -> Section:
-        return Section(
+    def _section(self, spec: ActionSpecExt, comments: Sequence[LineComment]) -> DiffSection:
+        return DiffSection(
             self._key(spec),
             spec.base.path,
             words.action(spec),
@@ -327,17 +327,17 @@ class _Sections:
         paths = {file.path for file in spec.touched}
         return tuple(given for given in comments_now(self._document) if given.path in paths)
 
-    def _text(self) -> Section:
+    def _text(self) -> DiffSection:
         """A plan without specs."""
         lines = self._document.plan.content.splitlines()
-        notes = [Span(Text("{line}", line=line)) for line in lines[:MOST_NOTES]]
+        notes = [TextSpan(Text("{line}", line=line)) for line in lines[:MOST_NOTES]]
         title = Text("only a text so far, without specs:")
-        return Section("", "", title, lambda: Content(notes=notes))
+        return DiffSection("", "", title, lambda: SectionContent(notes=notes))
 
-    def _content(self, spec: ActionSpecExt) -> Content:
+    def _content(self, spec: ActionSpecExt) -> SectionContent:
         notes = tuple(self._notes(spec))
         if not spec.validated or spec.base.kind not in CHANGING:
-            return Content(notes=notes)
+            return SectionContent(notes=notes)
         if self._document.state.status is PlanStatus.COMPLETED:
             done = effects_done(self._workspace, spec)
             content = _of_effects(spec, done, notes) if done else self._whole(spec, notes, fits=True)
@@ -355,12 +355,12 @@ class _Sections:
         lost = lost_lines(self._workspace, spec, rendering(effects))
         _, reasons = risk_now(spec, lost)
         more = [
-            Span(words.reason(spec.base.path, given), Style.WARNING)
+            TextSpan(words.reason(spec.base.path, given), Style.WARNING)
             for given in reasons[len(spec.risk_reasons) :]
         ]
         return content._replace(yours=frozenset(lost), notes=(*content.notes, *more))
 
-    def _merged(self, spec: ActionSpecExt, notes: Sequence[Span]) -> Content | None:
+    def _merged(self, spec: ActionSpecExt, notes: Sequence[TextSpan]) -> SectionContent | None:
         """What is left of it in a file that changed meanwhile, with what is to be decided."""
         change, status = self._document.change, self._document.state.status
         if status is not PlanStatus.PENDING_REVIEW and not (change and change.superseded_at):
@@ -375,20 +375,20 @@ class _Sections:
         found = preview(self._workspace, self._document)
         return {part.spec_id: (part.diff, part.added, part.removed) for part in found.diffs}
 
-    def _whole(self, spec: ActionSpecExt, notes: Sequence[Span], *, fits: bool) -> Content:
+    def _whole(self, spec: ActionSpecExt, notes: Sequence[TextSpan], *, fits: bool) -> SectionContent:
         """From the preview: what an executed plan did, or what a stale one would do."""
         diff, added, removed = self._previews.get(spec.id, ("", 0, 0))
         hunks, beside = hunks_of(diff.encode("utf-8", "surrogatepass"))
-        return Content(hunks, (*notes, *beside), added, removed, fits=fits)
+        return SectionContent(hunks, (*notes, *beside), added, removed, fits=fits)
 
-    def _notes(self, spec: ActionSpecExt) -> Iterator[Span]:
+    def _notes(self, spec: ActionSpecExt) -> Iterator[TextSpan]:
         if not spec.validated:
-            yield Span(Text("cannot be carried out: {why}", why=stored(spec.notes)), Style.BAD)
+            yield TextSpan(Text("cannot be carried out: {why}", why=stored(spec.notes)), Style.BAD)
         how = self._sandbox if spec.base.kind is SpecKind.RUN else None
         by_model = spec.id in (self._document.state.from_model or ())
-        yield from map(Span, words.terms(spec, how, by_model=by_model))
+        yield from map(TextSpan, words.terms(spec, how, by_model=by_model))
         for given in spec.risk_reasons:
-            yield Span(words.reason(spec.base.path, given), words.RISK_STYLE[spec.risk])
+            yield TextSpan(words.reason(spec.base.path, given), words.RISK_STYLE[spec.risk])
 
     @cached_property
     def _sandbox(self) -> Text:
@@ -401,7 +401,7 @@ def _key_of(spec: ActionSpecExt) -> str:
     return codec.canonical(bare).decode()
 
 
-def _of_effects(spec: ActionSpecExt, effects: Sequence[Effect], notes: Sequence[Span]) -> Content:
+def _of_effects(spec: ActionSpecExt, effects: Sequence[Effect], notes: Sequence[TextSpan]) -> SectionContent:
     rendered = rendering(effects)
     seen = {file.path: file.before for file in spec.touched}
     fits = spec.base.kind is SpecKind.MKDIR or all(
@@ -412,22 +412,22 @@ def _of_effects(spec: ActionSpecExt, effects: Sequence[Effect], notes: Sequence[
     old, after = (own.old, source.new) if moved else (source.old, own.new)
     if rendered.binary:
         sizes = Text("binary, {old} → {new} bytes", old=len(old or b""), new=len(after or b""))
-        return Content(notes=(*notes, Span(sizes)), old=old, after=after, fits=fits, binary=True)
+        return SectionContent(notes=(*notes, TextSpan(sizes)), old=old, after=after, fits=fits, binary=True)
     hunks, beside = hunks_of(rendered.diff if rendered.added or rendered.removed else b"")
     if not hunks and own.new == b"" and own.before is None:
-        beside = (*beside, Span(Text("an empty file")))
+        beside = (*beside, TextSpan(Text("an empty file")))
     new = own.new if spec.base.kind in _IN_LINES else None
-    return Content(hunks, (*notes, *beside), rendered.added, rendered.removed, old, new, after, fits)
+    return SectionContent(hunks, (*notes, *beside), rendered.added, rendered.removed, old, new, after, fits)
 
 
-def _of_merge(merge: FileMerge, notes: Sequence[Span], decisions: Decisions, who: str) -> Content:
+def _of_merge(merge: FileMerge, notes: Sequence[TextSpan], decisions: Decisions, who: str) -> SectionContent:
     rendered, conflicts = merge.rendered(), merge.conflicts
     hunks, beside = hunks_of(rendered.diff if rendered.added or rendered.removed else b"")
     asked = [ConflictHunk(one, len(conflicts), decisions.get(one.key), who) for one in conflicts]
     together: list[Hunk | ConflictHunk] = [*hunks, *asked]
     together.sort(key=lambda hunk: hunk.old_at)
     left = merge.decided(decisions)
-    return Content(
+    return SectionContent(
         together,
         (*notes, *beside),
         rendered.added,

@@ -13,7 +13,7 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject
 from ringi.ledger.connection import Row, as_bytes, translated
 from ringi.ledger.event import Counts, NewEvent
-from ringi.ledger.events import About, text_of
+from ringi.ledger.events import EventFacts, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import run_of_requester
 from ringi.plans.document import (
@@ -86,14 +86,14 @@ class _Files(msgspec.Struct):
     files: tuple[str, ...]
 
 
-class _State(msgspec.Struct):
+class _PlanState(msgspec.Struct):
     previews: _Files | None = None
 
 
 class _Previewed(msgspec.Struct):
     """Of a plan, which files it changes."""
 
-    state: _State
+    state: _PlanState
 
 
 class Plans:
@@ -280,12 +280,12 @@ def _hashes(diffs: Mapping[str, bytes] | None) -> str | None:
     return codec.canonical({name: codec.digest(data) for name, data in diffs.items()}).decode()
 
 
-def _about(document: PlanDocument, text: str) -> About:
+def _about(document: PlanDocument, text: str) -> EventFacts:
     state = document.state
     paths = {spec.base.path for spec in state.action_specs if spec.base.path}
     counts = Counts(files=len(paths), specs=len(state.action_specs))
     risk_score = state.previews.risk_score if state.previews else 0.0
-    return About(subject.plan(document.plan.id), text, counts, risk_score)
+    return EventFacts(subject.plan(document.plan.id), text, counts, risk_score)
 
 
 def _listed(stored: StoredPlan, now: str) -> tuple[str, int, str]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # only names of types
     from ringi.app.workspace import Workspace
-    from ringi.config.keys import Limits, Risk, Run
+    from ringi.config.keys import LimitsConfig, RiskConfig, RunConfig
     from ringi.tree.check_result import CheckPhase, CheckResult
 
 _WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")
@@ -14,9 +14,9 @@ _WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")
 class Rules(NamedTuple):
     """What the specs of a plan have to keep to, and what new files look like here."""
 
-    limits: Limits
-    risk: Risk
-    run: Run
+    limits: LimitsConfig
+    risk: RiskConfig
+    run: RunConfig
     new_file_mode: int
 
 

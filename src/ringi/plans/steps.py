@@ -31,7 +31,7 @@ from ringi.plans.execution import (
 )
 from ringi.plans.reading import kept
 from ringi.tools.effects import LIMIT_OF_SPEC, ErrorKind
-from ringi.tree.commands import Ran
+from ringi.tree.commands import CommandRun
 from ringi.tree.file_state import LINK_MODE, FileChange, FileState, OpStatus, StateFile
 
 if TYPE_CHECKING:  # only a plan with a command needs it
@@ -139,20 +139,20 @@ def _call(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Colle
         return FileOpOutcome(step.spec_id, step.path, OpStatus.UNKNOWN, str(why))
     said = result.text or result.message
     code = 0 if result.error is None else _TOOL_FAILED
-    ran = Ran(code, said, cut=result.cut, timed_out=False, duration_sec=time.monotonic() - began)
+    ran = CommandRun(code, said, cut=result.cut, timed_out=False, duration_sec=time.monotonic() - began)
     _finish(workspace, start, ran, _Difference(snapshots, before), (f"call {tool}",))
     return outcome_of(step, workspace.store.executions.commands(intent.id))
 
 
-def _ran(workspace: Workspace, step: Step) -> tuple[Ran, bool]:
+def _ran(workspace: Workspace, step: Step) -> tuple[CommandRun, bool]:
     try:
         ran = workspace.commands.run(
             step.argv, step.path, timeout_sec=step.timeout_sec, sandboxed=bool(step.sandboxed)
         )
     except Interrupted:
-        return Ran(_INTERRUPTED, "", cut=False, timed_out=False, duration_sec=0.0), True
+        return CommandRun(_INTERRUPTED, "", cut=False, timed_out=False, duration_sec=0.0), True
     except (RingiError, OSError) as error:
-        return Ran(_NOT_FOUND, str(error), cut=False, timed_out=False, duration_sec=0.0), False
+        return CommandRun(_NOT_FOUND, str(error), cut=False, timed_out=False, duration_sec=0.0), False
     return ran, False
 
 
@@ -190,7 +190,7 @@ class _Difference:
 def _finish(
     workspace: Workspace,
     start: CommandStart,
-    ran: Ran,
+    ran: CommandRun,
     difference: _Difference,
     outside: tuple[str, ...] = (),
 ) -> None:

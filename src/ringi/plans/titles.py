@@ -6,7 +6,7 @@ from typing import Final
 
 from ringi.errors import Refused
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import Kind
+from ringi.patch.patch import PatchKind
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.effects import Invalid, content_of
 
@@ -49,7 +49,7 @@ def _old_path(spec: ActionSpec) -> str | None:
         file, *_ = parse_patch(content_of(spec) or b"").files
     except (Invalid, Refused):
         return None
-    return file.old_path if file.kind is Kind.RENAMED else None
+    return file.old_path if file.kind is PatchKind.RENAMED else None
 
 
 def title_of_paths(paths: Sequence[str], verb: str = _CHANGE) -> str:

@@ -23,7 +23,7 @@ from ringi.approvals.document import (
     Proof,
     SignedAct,
 )
-from ringi.approvals.proof import About, approval_of, claimed, compose, prove, require_answer
+from ringi.approvals.proof import StatementContext, approval_of, claimed, compose, prove, require_answer
 from ringi.approvals.request import request_of
 from ringi.approvals.who import actor_at
 from ringi.errors import EffectsUnknown, NoCommit, NothingToUndo, NotRequested, UndoChanged, UndoStale
@@ -94,7 +94,7 @@ class _Net:
         self.unit = unit
 
 
-class _History:
+class _ExecutionHistory:
     """All executions and undos of a plan, combined."""
 
     def __init__(self, workspace: Workspace, plan_id: str, approval: Approval | None = None) -> None:
@@ -199,7 +199,7 @@ def _carried_out_at(workspace: Workspace, plan_id: str) -> str:
     """Empty if nothing is left to undo."""
     links = workspace.store.plans.get(plan_id).document.state.executions
     done = [link.finished_at for link in links if link.kind == Act.EXECUTE]
-    history = _History(workspace, plan_id)
+    history = _ExecutionHistory(workspace, plan_id)
     open_end = bool(history.unknown) and links[-1].kind == Act.EXECUTE
     return max(done) if done and (history.files or open_end) else ""
 
@@ -211,10 +211,10 @@ def later_changes(workspace: Workspace, stored: StoredPlan) -> dict[str, str]:
     return {change.path: since(workspace, change) for change in back if change.path in differ}
 
 
-def _back(workspace: Workspace, stored: StoredPlan, approval: Approval | None = None) -> _History:
+def _back(workspace: Workspace, stored: StoredPlan, approval: Approval | None = None) -> _ExecutionHistory:
     """Raises NothingToUndo."""
     name, plan_id = f"p{stored.number}", stored.document.plan.id
-    history = _History(workspace, plan_id, approval)
+    history = _ExecutionHistory(workspace, plan_id, approval)
     if not history.files:
         if not history.newest:
             raise NothingToUndo(why=Text("plan {plan} was not carried out", plan=name))
@@ -400,7 +400,7 @@ def statement(workspace: Workspace, asked: ApprovalRequest, approver: str) -> st
     return compose(workspace, SignedAct.UNDO, asked.digest, approver, about=about)
 
 
-def _about(workspace: Workspace, stored: StoredPlan, found: Undoable, data: bytes) -> About | None:
+def _about(workspace: Workspace, stored: StoredPlan, found: Undoable, data: bytes) -> StatementContext | None:
     subject = codec.trusted(data, ApprovalSubject, "approval")
     return attest.about(workspace, stored.document, subject, _contents(workspace, found))
 

@@ -12,7 +12,7 @@ from ringi.plans.execution import ExecutionIntent, Step, words_of
 from ringi.tree.file_state import FileChange
 
 
-class Unit(NamedTuple):
+class ExecutionUnit(NamedTuple):
     number: int
     changes: tuple[FileChange, ...]
     optional: bool
@@ -24,14 +24,14 @@ def numbered(
     """The changes and the steps of these specs, each with its position."""
     changes: list[FileChange] = []
     steps: list[Step] = []
-    for number, (_, some) in enumerate(groupby(specs, key=_Place())):
+    for number, (_, some) in enumerate(groupby(specs, key=_UnitPosition())):
         unit = list(some)
         changes += _changes(unit, number)
         steps += (_step(spec, number, sandboxed) for spec in unit if spec.base.kind not in CHANGING)
     return tuple(changes), tuple(steps)
 
 
-class _Place:
+class _UnitPosition:
     """Neighbours of one group share a position; every other spec has its own."""
 
     def __init__(self) -> None:
@@ -69,28 +69,29 @@ def _step(spec: ActionSpecExt, unit: int, sandboxed: bool | UnsetType) -> Step: 
     )
 
 
-def units_of(changes: Sequence[FileChange]) -> list[Unit]:
+def units_of(changes: Sequence[FileChange]) -> list[ExecutionUnit]:
     """In order; changes without a number are one unit."""
     found: dict[int, list[FileChange]] = {}
     for change in changes:
         found.setdefault(change.unit or 0, []).append(change)
     return [
-        Unit(number, tuple(some), optional=bool(some[0].optional)) for number, some in sorted(found.items())
+        ExecutionUnit(number, tuple(some), optional=bool(some[0].optional))
+        for number, some in sorted(found.items())
     ]
 
 
-def stops(intent: ExecutionIntent, unit: Unit) -> bool:
+def stops(intent: ExecutionIntent, unit: ExecutionUnit) -> bool:
     """Whether a failure of the unit stops those after it; an undo restores all it can."""
     return not unit.optional and intent.kind is not Act.UNDO
 
 
-def segments(intent: ExecutionIntent) -> Iterator[list[Unit] | Step]:
+def segments(intent: ExecutionIntent) -> Iterator[list[ExecutionUnit] | Step]:
     """Groups neighbouring units of files, so that their folders are synced once; steps come one by one."""
-    waiting: list[Unit] = []
+    waiting: list[ExecutionUnit] = []
     steps = intent.steps or ()
-    parts: list[Unit | Step] = sorted([*units_of(intent.changes), *steps], key=_number)
+    parts: list[ExecutionUnit | Step] = sorted([*units_of(intent.changes), *steps], key=_number)
     for part in parts:
-        if isinstance(part, Unit):
+        if isinstance(part, ExecutionUnit):
             waiting.append(part)
             continue
         if waiting:
@@ -101,5 +102,5 @@ def segments(intent: ExecutionIntent) -> Iterator[list[Unit] | Step]:
         yield waiting
 
 
-def _number(part: Unit | Step) -> int:
+def _number(part: ExecutionUnit | Step) -> int:
     return part.unit if isinstance(part, Step) else part.number

@@ -29,7 +29,7 @@ from ringi.plans.effects import (
 from ringi.plans.rules import Rules
 from ringi.policy.files import critical_category, is_credential
 from ringi.policy.findings import findings
-from ringi.policy.risk import Facts, allowed, assess, is_emptied, is_unshown
+from ringi.policy.risk import RiskFacts, allowed, assess, is_emptied, is_unshown
 from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
 from ringi.tree.file_state import FileState, Touched
 from ringi.tree.paths import normalise
@@ -276,7 +276,7 @@ def _risk(
     own, *others = effects
     # A copy leaves its source as it is.
     old = own.old if own.old is not None else next((other.old for other in others if not other.after), None)
-    facts = Facts(
+    facts = RiskFacts(
         SpecKind.DELETE if own.after is None and spec.kind is not SpecKind.MOVE else spec.kind,
         own.path,
         exists=any(effect.before for effect in effects),
@@ -311,7 +311,7 @@ def _changed_bytes(rendered: Rendered, effect: Effect) -> int:
 
 
 def _invalid(spec_id: str, spec: ActionSpec, rules: Rules, why: str) -> ActionSpecExt:
-    facts = Facts(spec.kind, spec.path, exists=False, changed_lines=0, changed_bytes=0)
+    facts = RiskFacts(spec.kind, spec.path, exists=False, changed_lines=0, changed_bytes=0)
     risk, reasons = assess(facts, rules.risk)
     preflight = Preflight(exists=False, overwrite=False, diff_summary="")
     return ActionSpecExt(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.document import Act, Approval, ApprovalSubject, Given, SessionSubject
+from ringi.approvals.document import Act, Approval, ApprovalSubject, RunApprovalFacts, SessionSubject
 from ringi.approvals.kinds import as_written
 from ringi.approvals.statement import fingerprint
 from ringi.errors import BadDocument, LedgerCorrupt, NewerVersion, NoCommit, NotFound
@@ -21,7 +21,7 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import EventKind, LoggedEvent
 from ringi.ledger.subject import Subject, elsewhere
-from ringi.plans.audit import SHOWN, Facts, doubts, signer_doubts
+from ringi.plans.audit import SHOWN, SubjectFacts, doubts, signer_doubts
 from ringi.plans.commit import outcome_of, written
 from ringi.plans.document import ONLY_READING, ActionSpec, CheckFailure, PlanRef, SpecKind
 from ringi.plans.execution import STARTED, ExecutionIntent, StoredCommand, StoredIntent, words_of
@@ -65,7 +65,7 @@ class CommitStanding(NamedTuple):
         return ProvenCommit(self.commit, self.as_approved, tuple(map(str, self.notes)))
 
 
-class Verdict(NamedTuple):
+class PlanVerdict(NamedTuple):
     document: Proven
     problems: tuple[Text, ...]
     """The document's problems as translatable sentences."""
@@ -95,7 +95,7 @@ class Examination:
         self._commits = workspace.commits
         self._breaks = [*workspace.verify_log(only), *signer_doubts(workspace.store, workspace.signatures)]
         self._unreadable = notes_damage(workspace)
-        self._histories: dict[str, _History] = {}
+        self._histories: dict[str, _NetEffect] = {}
         self._writes = _Writes(self._store, self._history) if every else None
         self._differences = _by_part(self._differing_files()) if every else None
         self.foreign = tuple(workspace.upkeep.foreign())
@@ -122,20 +122,20 @@ class Examination:
             if done:
                 yield ref.id
 
-    def plan(self, name: str) -> Verdict:
+    def plan(self, name: str) -> PlanVerdict:
         plan_id = self._store.plans.find(name)
         problems = [*self._breaks, *_of_notes(self._unreadable)]
         executions: tuple[StoredIntent, ...] = ()
         approvals: tuple[Approval, ...] = ()
         files: list[ProvenFile] = []
-        history, commit = _History(self._store), CommitStanding()
+        history, commit = _NetEffect(self._store), CommitStanding()
         try:
             approvals, executions = self._store.approvals.of(plan_id), self._store.executions.of(plan_id)
             plan = self._store.plans.get(plan_id).document
             facts = self._facts(subjects.plan(plan_id), plan.plan.requester or "")
             for approval in approvals:
                 problems += doubts(facts, approval)
-            problems += _Held(facts, approvals).doubts(executions)
+            problems += _ExecutionComparison(facts, approvals).doubts(executions)
             history = self._history(plan_id)
             files = self._files(history, on_branch=elsewhere(plan.step))
             commit = _commit(self._store.events(plan_id), approvals, executions, self._commits)
@@ -158,7 +158,7 @@ class Examination:
             forged=self._forged(plan_id),
             commit=commit.document,
         )
-        return Verdict(document, tuple(problems), commit)
+        return PlanVerdict(document, tuple(problems), commit)
 
     def approved_sessions(self) -> Iterator[str]:
         """The ids of approved planning sessions, newest first."""
@@ -184,7 +184,9 @@ class Examination:
                 given, run_id = _given(approval), approval.spent_by or ""
                 said = as_written(approval.subject, SessionSubject)
                 run = planning.run(run_id)
-                if said is None or said.given != Given(run.instruction, run.plan_sha256, run.forge):
+                if said is None or said.given != RunApprovalFacts(
+                    run.instruction, run.plan_sha256, run.forge
+                ):
                     problems.append(Text("run {run} got something else than what was approved", run=run_id))
         except NotFound:
             problems.append(Text("run {run} is not in the ledger", run=run_id))
@@ -201,17 +203,17 @@ class Examination:
         )
         return SessionVerdict(document, tuple(problems))
 
-    def _facts(self, about: Subject, requester: str = "") -> Facts:
+    def _facts(self, about: Subject, requester: str = "") -> SubjectFacts:
         events = [logged.event for logged in self._store.events(about.id)]
         by_evidence = {event.evidence: event for event in events if event.evidence}
-        return Facts(self._store, self._signatures, about, by_evidence, requester)
+        return SubjectFacts(self._store, self._signatures, about, by_evidence, requester)
 
-    def _history(self, plan_id: str) -> _History:
+    def _history(self, plan_id: str) -> _NetEffect:
         if plan_id not in self._histories:
-            self._histories[plan_id] = _History(self._store, self._store.executions.of(plan_id))
+            self._histories[plan_id] = _NetEffect(self._store, self._store.executions.of(plan_id))
         return self._histories[plan_id]
 
-    def _files(self, history: _History, *, on_branch: bool) -> list[ProvenFile]:
+    def _files(self, history: _NetEffect, *, on_branch: bool) -> list[ProvenFile]:
         """What is on the branch of a run is proven by its commit."""
         standing = {path: one for path, one in history.files.items() if not (one.undone or on_branch)}
         changed = set(self._differing({path: one.after for path, one in standing.items()}))
@@ -251,7 +253,7 @@ class _Writes:
     """The last plan that wrote each file. Reads each plan once, the newest first, and no more than needed."""
 
     def __init__(
-        self, store: PlanStore, history: Callable[[str], _History], among: Container[str] | None = None
+        self, store: PlanStore, history: Callable[[str], _NetEffect], among: Container[str] | None = None
     ) -> None:
         """`among` are the plans to read; None for all."""
         self._store = store
@@ -275,7 +277,7 @@ class _Writes:
         return {path: (name, one) for path, (name, one) in found.items() if one.at > times[path]}
 
 
-class _History:
+class _NetEffect:
     """The combined effect of executions and undos on files."""
 
     def __init__(self, store: PlanStore, executions: Sequence[StoredIntent] = ()) -> None:
@@ -320,21 +322,21 @@ class _History:
         return past is not None and (past.after, past.before) == (change.before, change.after)
 
 
-class _Held:
+class _ExecutionComparison:
     """Compares executions with the approvals they name."""
 
-    def __init__(self, facts: Facts, approvals: Sequence[Approval]) -> None:
+    def __init__(self, facts: SubjectFacts, approvals: Sequence[Approval]) -> None:
         self._facts = facts
         self._approvals = {approval.id: approval for approval in approvals}
 
     def doubts(self, executions: Sequence[StoredIntent]) -> Iterator[Text]:
-        history = _History(self._facts.store)
+        history = _NetEffect(self._facts.store)
         for stored in executions:
             for why in self._reasons(stored, history):
                 yield Text("execution {id}: {why}", id=stored.intent.id[:SHOWN], why=why)
             history.add(stored)
 
-    def _reasons(self, stored: StoredIntent, history: _History) -> Iterator[Text]:
+    def _reasons(self, stored: StoredIntent, history: _NetEffect) -> Iterator[Text]:
         intent = stored.intent
         begun = self._facts.events.get(codec.digest(codec.canonical(intent)))
         if begun is None or begun.event is not _BEGUN[intent.kind]:
@@ -362,7 +364,9 @@ class _Held:
         if intent.changes or ran or any(step.kind not in ONLY_READING for step in steps):
             yield Text("it changed something, and nobody had approved it")
 
-    def _within(self, intent: ExecutionIntent, subject: ApprovalSubject, history: _History) -> Iterator[Text]:
+    def _within(
+        self, intent: ExecutionIntent, subject: ApprovalSubject, history: _NetEffect
+    ) -> Iterator[Text]:
         if intent.kind is subject.kind:
             approved = {_plain(change) for change in subject.changes}
             wrong = [change.path for change in intent.changes if _plain(change) not in approved]

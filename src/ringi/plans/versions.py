@@ -15,7 +15,7 @@ from ringi.errors import NotFound, Refused, StorageFailed, UnfitSpecs
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.patch.render import Side, render
+from ringi.patch.render import FileSide, render
 from ringi.plans.answer_document import Difference, PlanComparison, SpecDifference
 from ringi.plans.calls import bound, with_misfits
 from ringi.plans.document import (
@@ -242,7 +242,7 @@ def compare(
     return PlanComparison(plan_id, version, other_plan_id, other, tuple(_differences(workspace, one, two)))
 
 
-class _Place(NamedTuple):
+class _VersionPlace(NamedTuple):
     """What an action of a version is about."""
 
     name: str
@@ -279,12 +279,12 @@ def _differences(
             yield SpecDifference(place.name, Difference.CHANGED, diff)
 
 
-def _deeds(specs: Sequence[ActionSpecExt]) -> dict[_Place, _Deed]:
-    found: dict[_Place, _Deed] = {}
+def _deeds(specs: Sequence[ActionSpecExt]) -> dict[_VersionPlace, _Deed]:
+    found: dict[_VersionPlace, _Deed] = {}
     times: Counter[tuple[str, str]] = Counter()
     for spec in specs:
         for name, kind, file in _done_by(spec):
-            found[_Place(name, kind, times[name, kind])] = _Deed(spec, file)
+            found[_VersionPlace(name, kind, times[name, kind])] = _Deed(spec, file)
             times[name, kind] += 1
     return found
 
@@ -330,7 +330,7 @@ def _told(spec: ActionSpecExt) -> bytes:
     return codec.pretty(msgspec.structs.replace(spec.base, description=""))
 
 
-def _diff(workspace: Workspace, place: _Place, one: _Deed | None, two: _Deed | None) -> str:
+def _diff(workspace: Workspace, place: _VersionPlace, one: _Deed | None, two: _Deed | None) -> str:
     try:
         # A file that a version leaves alone stays as the other one found it.
         old = _side(workspace, one, after=True) if one else _side(workspace, two, after=False)
@@ -341,7 +341,7 @@ def _diff(workspace: Workspace, place: _Place, one: _Deed | None, two: _Deed | N
     return _shown(render(place.name, old, new).diff)
 
 
-def _basis_diff(workspace: Workspace, place: _Place, one: _Deed, two: _Deed) -> str:
+def _basis_diff(workspace: Workspace, place: _VersionPlace, one: _Deed, two: _Deed) -> str:
     """Empty if the bytes of one are not kept any more."""
     try:
         old, new = _side(workspace, one, after=False), _side(workspace, two, after=False)
@@ -351,7 +351,7 @@ def _basis_diff(workspace: Workspace, place: _Place, one: _Deed, two: _Deed) -> 
 
 
 def _text_diff(name: str, old: bytes | None, new: bytes | None, *, named: bool) -> str:
-    sides = (None if text is None else Side(text, "100644") for text in (old, new))
+    sides = (None if text is None else FileSide(text, "100644") for text in (old, new))
     diff = render(name, *sides).diff
     return _shown(diff if named else diff[max(0, diff.find(b"@@ ")) :])
 
@@ -364,19 +364,19 @@ class _Unknown(Exception):
     """The resulting bytes of the spec are unknown."""
 
 
-def _side(workspace: Workspace, deed: _Deed | None, *, after: bool) -> Side | None:
+def _side(workspace: Workspace, deed: _Deed | None, *, after: bool) -> FileSide | None:
     if deed is None or deed.file is None:
         raise _Unknown
     state = deed.file.after if after else deed.file.before
     if state is None:
         return None
     if state.folder:
-        return Side(b"", _FOLDER_MODE)
+        return FileSide(b"", _FOLDER_MODE)
     data = _bytes(workspace, deed.spec, state)
     if data is None:
         raise _Unknown
     # All permission bits, not only those that git knows.
-    return Side(data, f"100{state.mode[-3:]}")
+    return FileSide(data, f"100{state.mode[-3:]}")
 
 
 def _bytes(workspace: Workspace, spec: ActionSpecExt, state: FileState) -> bytes | None:

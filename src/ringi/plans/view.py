@@ -8,7 +8,7 @@ from msgspec import UNSET
 from ringi.approvals.document import COMMIT_TRAILERS, Approval
 from ringi.approvals.view import approved, proof
 from ringi.errors import NoCommit
-from ringi.kernel.lines import Line, Span, Style, line, prose, step
+from ringi.kernel.lines import Line, Style, TextSpan, line, prose, step
 from ringi.kernel.text import Text, moment, stored
 from ringi.plans import words
 from ringi.plans.answer_document import Difference, SpecDifference
@@ -148,7 +148,7 @@ def difference_line(difference: SpecDifference) -> Line:
     return Line((difference_span(difference),), indent=2)
 
 
-def difference_span(difference: SpecDifference) -> Span:
+def difference_span(difference: SpecDifference) -> TextSpan:
     """Between two versions."""
     marked = {
         Difference.ADDED: Text("+ {path}: only in the later one", path=difference.path),
@@ -156,7 +156,7 @@ def difference_span(difference: SpecDifference) -> Span:
         Difference.CHANGED: Text("~ {path}", path=difference.path),
         Difference.BASIS: Text("! {path}: it replaces another file than before", path=difference.path),
     }
-    return Span(marked[difference.what], DIFFERENCE_STYLE[difference.what])
+    return TextSpan(marked[difference.what], DIFFERENCE_STYLE[difference.what])
 
 
 def _spec_lines(facts: PlanFacts) -> Iterator[Line]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from ringi.kernel.lines import Line, Span, Style, line
+from ringi.kernel.lines import Line, Style, TextSpan, line
 from ringi.kernel.text import Text, moment
 from ringi.plans import words
 from ringi.plans.document import ENDED, PlanDocument, PlanRef, PlanStatus, undone_at
@@ -63,19 +63,19 @@ def shared_lines(shared: Iterable[Shared]) -> Iterator[Line]:
         yield line(same, Style.WARNING, indent=2)
 
 
-def standing(document: PlanDocument, stale: Sequence[str] = ()) -> Iterator[Span]:
+def standing(document: PlanDocument, stale: Sequence[str] = ()) -> Iterator[TextSpan]:
     if at := undone_at(document):
         line = Text("undone {when}: the files are back to before", when=moment(at))
-        yield Span(line, Style.WARNING)
+        yield TextSpan(line, Style.WARNING)
     exit_code = document.state.agent_exit if document.state.status not in ENDED else UNSET
     if exit_code is None:
-        yield Span(Text("! the agent was cut off; this is what it had done by then"), Style.WARNING)
+        yield TextSpan(Text("! the agent was cut off; this is what it had done by then"), Style.WARNING)
     elif exit_code is not UNSET:
-        yield Span(Text("! the agent ended with exit code {code}", code=exit_code), Style.WARNING)
+        yield TextSpan(Text("! the agent ended with exit code {code}", code=exit_code), Style.WARNING)
     yield from stale_spans(stale)
 
 
-def stale_spans(stale: Sequence[str]) -> Iterator[Span]:
+def stale_spans(stale: Sequence[str]) -> Iterator[TextSpan]:
     if stale:
         line = Text("! {path} changed since the proposer saw it", path=words.some(stale, 2))
-        yield Span(line, Style.WARNING)
+        yield TextSpan(line, Style.WARNING)

@@ -11,7 +11,7 @@ import msgspec
 from ringi.errors import NoSandbox
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
-from ringi.patch.conflict import Choice, Clash, Conflict, Decision
+from ringi.patch.conflict import Clash, Conflict, ConflictChoice, Decision
 from ringi.plans.change_plan import DiagnosticRef, Trigger
 from ringi.plans.document import ActionSpec, ActionSpecExt, PlanRef, PlanStatus, SpecKind
 from ringi.policy.risk_level import CATEGORY, Category, Risk, RiskCode, RiskReason
@@ -123,11 +123,11 @@ def decided(decision: Decision | None, who: str) -> Text:
     match decision:
         case None:
             return Text("undecided")
-        case Choice.OURS:
+        case ConflictChoice.OURS:
             return Text("→ yours")
-        case Choice.THEIRS:
+        case ConflictChoice.THEIRS:
             return Text("→ {who}'s", who=who)
-        case Choice.BOTH:
+        case ConflictChoice.BOTH:
             return Text("→ both")
     return Text("→ as you edited it")
 

@@ -222,7 +222,7 @@ _SHOWN: Final = rb"[a-z0-9._~+/=!*-]"
 _IN_ADDRESS: Final = rb"(?:[^\s&#\"'`<>{}()\[\]\\:]|:(?!//))"
 
 
-class _Around(NamedTuple):
+class _AnchoredSecret(NamedTuple):
     """A secret known by what is around it."""
 
     kind: Text
@@ -233,8 +233,8 @@ class _Around(NamedTuple):
     """Without a digit it may just as well be a word."""
 
 
-def _around(kind: Text, anchor: bytes, rest: bytes, *, digits: bool = True) -> _Around:
-    return _Around(kind, anchor, re.escape(anchor) + rest, digits)
+def _around(kind: Text, anchor: bytes, rest: bytes, *, digits: bool = True) -> _AnchoredSecret:
+    return _AnchoredSecret(kind, anchor, re.escape(anchor) + rest, digits)
 
 
 _AROUND: Final = (

@@ -32,7 +32,7 @@ Find = Callable[[str], Sequence[tuple[int, int]] | None]
 """Where the configured patterns match; None if they took too long."""
 
 
-class _Span(NamedTuple):
+class _SecretSpan(NamedTuple):
     start: int
     end: int
     kind: Text
@@ -49,7 +49,7 @@ def masked(text: str, find: Find = lambda _: (), *, keep_lines: bool = False) ->
         configured = find(text)
         if configured is None:
             return _mark(_ALL_OF_IT)
-        spans = [*_built_in(text), *(_Span(start, end, _CONFIGURED) for start, end in configured)]
+        spans = [*_built_in(text), *(_SecretSpan(start, end, _CONFIGURED) for start, end in configured)]
         text = _replaced(text, spans, keep_lines=keep_lines) if spans else text
         if text == before:
             break
@@ -69,7 +69,7 @@ def hiding(values: Iterable[str]) -> Callable[[str], str]:
     def hide(text: str) -> str:
         if not any(form in text for form in forms):
             return text
-        return _replaced(text, [_Span(*match.span(), _A_KEY) for match in pattern.finditer(text)])
+        return _replaced(text, [_SecretSpan(*match.span(), _A_KEY) for match in pattern.finditer(text)])
 
     return hide
 
@@ -82,7 +82,7 @@ def _mark(kind: Text) -> str:
 _MARKS: Final = lazy_pattern("|".join(re.escape(_mark(kind)) for kind in sorted({*KINDS, *_OWN}, key=str)))
 
 
-def _replaced(text: str, spans: Iterable[_Span], *, keep_lines: bool = False) -> str:
+def _replaced(text: str, spans: Iterable[_SecretSpan], *, keep_lines: bool = False) -> str:
     """Existing marks stay as they are, whatever would match in them."""
     marks = [match.span() for match in _MARKS.finditer(text)]
     parts, at = [], 0
@@ -114,9 +114,9 @@ def masks_in(text: str) -> int:
     return sum(1 for _ in _MARKS.finditer(text))
 
 
-def _united(spans: Iterable[_Span]) -> Iterator[_Span]:
+def _united(spans: Iterable[_SecretSpan]) -> Iterator[_SecretSpan]:
     """In order; overlapping ones become one, with the name of the first."""
-    current: _Span | None = None
+    current: _SecretSpan | None = None
     for span in sorted(spans, key=itemgetter(0)):
         if current is None or span.start >= current.end:
             if current:
@@ -128,20 +128,20 @@ def _united(spans: Iterable[_Span]) -> Iterator[_Span]:
         yield current
 
 
-def _without(spans: Iterable[_Span], marks: Sequence[tuple[int, int]]) -> Iterator[_Span]:
+def _without(spans: Iterable[_SecretSpan], marks: Sequence[tuple[int, int]]) -> Iterator[_SecretSpan]:
     index = 0
     for start, end, kind in spans:
         at = start
         while index < len(marks) and marks[index][0] < end:
             first, last = marks[index]
             if first > at:
-                yield _Span(at, first, kind)
+                yield _SecretSpan(at, first, kind)
             at = max(at, last)
             if last > end:  # the next span may begin in it
                 break
             index += 1
         if at < end:
-            yield _Span(at, end, kind)
+            yield _SecretSpan(at, end, kind)
 
 
 # The built-in shapes, in bytes like those of `leaks`; each begins with a plain word, which is quick to find.
@@ -151,11 +151,11 @@ _GLUED: Final = lazy_pattern(rb"[A-Za-z0-9_+/=~-]*")
 _COLOUR: Final = lazy_pattern(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
-def _built_in(text: str) -> list[_Span]:
+def _built_in(text: str) -> list[_SecretSpan]:
     data = text.encode("utf-8", "surrogatepass")
     if b"\x1b" in data:  # the last letter of a colour before a token is no part of a word
         data = _COLOUR.sub(lambda match: b" " * len(match[0]), data)
-    found = [_Span(leak.start, _glued(data, leak.end), leak.kind) for leak in leaks(data, unsure=True)]
+    found = [_SecretSpan(leak.start, _glued(data, leak.end), leak.kind) for leak in leaks(data, unsure=True)]
     if not found or len(data) == len(text):
         return found
     return _in_characters(data, found)
@@ -168,10 +168,10 @@ def _glued(data: bytes, end: int) -> int:
     return more.end() if more else end
 
 
-def _in_characters(data: bytes, spans: Iterable[_Span]) -> list[_Span]:
+def _in_characters(data: bytes, spans: Iterable[_SecretSpan]) -> list[_SecretSpan]:
     places: dict[int, int] = {}
     characters = last = 0
     for at in sorted({at for span in spans for at in span[:2]}):
         characters += len(data[last:at].decode("utf-8", "surrogatepass"))
         places[at], last = characters, at
-    return [_Span(places[span.start], places[span.end], span.kind) for span in spans]
+    return [_SecretSpan(places[span.start], places[span.end], span.kind) for span in spans]

@@ -42,7 +42,7 @@ _TEXTS: Final = frozenset(
 """Extensions of text files, if the name is honest."""
 
 
-class Facts(NamedTuple):
+class RiskFacts(NamedTuple):
     kind: SpecKind
     path: str
     exists: bool
@@ -114,7 +114,7 @@ def _content(data: bytes) -> int:
     return max(len(lines), counted_lines(sum(map(len, lines))))
 
 
-def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason, ...]]:
+def assess(facts: RiskFacts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason, ...]]:
     reasons = [*_losses(facts, thresholds)]
     if category := critical_category(facts.path, thresholds.critical):
         reasons.append(RiskReason(RiskCode.CRITICAL_FILE, category))
@@ -132,7 +132,7 @@ def assess(facts: Facts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason
     return highest(tuple(_RISK.get(reason.code, Risk.HIGH) for reason in reasons)), tuple(reasons)
 
 
-def _losses(facts: Facts, thresholds: Thresholds) -> Iterator[RiskReason]:
+def _losses(facts: RiskFacts, thresholds: Thresholds) -> Iterator[RiskReason]:
     """What would go."""
     if facts.kind is SpecKind.DELETE:
         yield RiskReason(RiskCode.DELETE, facts.path)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ringi.kernel.text import lazy_pattern
-from ringi.project.source import Source
+from ringi.project.source import ProjectSource
 
 _README: Final = tuple(
     f"{folder}readme{suffix}"
@@ -74,11 +74,11 @@ _NO_PROSE: Final = lazy_pattern(
 _SENTENCE: Final = lazy_pattern(r"(?<=[.!?])\s+|(?<=[。！？])")  # noqa: RUF001
 
 
-def readme_of(source: Source) -> str:
+def readme_of(source: ProjectSource) -> str:
     return next(source.named(*_README), "")
 
 
-def about(source: Source) -> str:
+def about(source: ProjectSource) -> str:
     """The first paragraph of its readme, without markup; else how its manifest describes it."""
     path = readme_of(source)
     paragraphs = _paragraphs("\n".join(source.read(path))) if path else iter(())
@@ -132,14 +132,14 @@ def _cut(words: str) -> str:
     return words[:end] if end else words[: _LONGEST - 1].rstrip() + "…"
 
 
-def rules_of(source: Source) -> tuple[str, ...]:
+def rules_of(source: ProjectSource) -> tuple[str, ...]:
     """Files with rules for contributors and agents, the most specific first."""
     named = source.named(*_RULES)
     cursor = (path for path in source.paths if path.startswith(_CURSOR))
     return tuple(dict.fromkeys((*named, *cursor)))[:_MOST_RULES]
 
 
-def changelog_of(source: Source) -> str:
+def changelog_of(source: ProjectSource) -> str:
     """Its path; with a slash at the end, a folder to which every change adds a file."""
     folders = (found[1] or found[2] for path in source.paths if (found := _FRAGMENTS.fullmatch(path)))
     logs = (path for path in source.named(*_CHANGES) if not _is_elsewhere(source.read(path)))

@@ -22,7 +22,7 @@ from ringi.project.dependencies import analyse as analyse_dependencies
 from ringi.project.state import Dependencies
 from ringi.tree.file_state import LINK_MODE, StateFile
 from ringi.tree.snapshot import Snapshot, Snapshots
-from ringi.tree.tree import Found, Tree
+from ringi.tree.tree import CurrentFile, Tree
 
 _MOST_NAMES: Final = 100
 _TEXT_SAMPLE: Final = 8000
@@ -70,7 +70,7 @@ _BY_SUFFIX: Final[Mapping[str, str]] = {
 }
 
 
-class Names(Document, frozen=True):
+class NameSample(Document, frozen=True):
     """The count, and the first names."""
 
     count: int
@@ -78,8 +78,8 @@ class Names(Document, frozen=True):
 
 
 class UsedBy(Document, frozen=True):
-    direct: Names
-    all: Names
+    direct: NameSample
+    all: NameSample
     """Including indirect uses."""
 
 
@@ -95,7 +95,7 @@ class FileAnalysis(Document, frozen=True, omit_defaults=True, kw_only=True):
     critical: Category | None = None
     in_project: bool = True
     """False if git ignores it; then nothing is known about its users."""
-    uses: Names
+    uses: NameSample
     used_by: UsedBy
     not_analysed: str = ""
     """Why the list may be incomplete."""
@@ -154,7 +154,7 @@ def dependencies_of(
     return analyse_dependencies(sources, read, places.state / "dependencies")
 
 
-def _file(places: Places, tree: Tree, path: str, found: Found, critical: Sequence[str]) -> FileAnalysis:
+def _file(places: Places, tree: Tree, path: str, found: CurrentFile, critical: Sequence[str]) -> FileAnalysis:
     snapshots = Snapshots(places.state, places.root)
     snapshot = snapshots.take()
     files = snapshots.files(snapshot).files
@@ -213,9 +213,9 @@ def _lines(data: bytes) -> int | None:
     return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
 
 
-def _names(paths: Iterable[str]) -> Names:
+def _names(paths: Iterable[str]) -> NameSample:
     found = sorted(paths)
-    return Names(len(found), tuple(found[:_MOST_NAMES]))
+    return NameSample(len(found), tuple(found[:_MOST_NAMES]))
 
 
 def _json(document: Document) -> str:

@@ -19,10 +19,10 @@ from ringi.policy.files import is_credential
 from ringi.policy.globs import globs
 from ringi.project.code_index import corpus_of
 from ringi.project.context import Gathered, ProjectFacts
-from ringi.project.gather import Page, context_of, found_files, pages, project_facts, ranked_by
+from ringi.project.gather import RequestedFile, context_of, found_files, pages, project_facts, ranked_by
 from ringi.project.outline import numbered
 from ringi.project.relevant_files import Ranked, rank
-from ringi.project.source import Source
+from ringi.project.source import ProjectSource
 from ringi.tree.file_state import StateFile
 from ringi.tree.snapshot import Snapshot, Snapshots
 from ringi.tree.tree import Tree
@@ -94,7 +94,7 @@ class SnapshotContext:
 
     def read(self, paths: Sequence[str], tokens: int | None = None) -> str:
         view = self._now()
-        asked: list[Page] = []
+        asked: list[RequestedFile] = []
         missing: list[tuple[str, str]] = []
         for name in dict.fromkeys(paths):
             page = view.page(name)
@@ -154,7 +154,7 @@ class _View:
         sent = [file for path, file in self.files.items() if file.mode in _FILES and may_send(path)]
         self.corpus = corpus_of(sent, self._contents, index, about)
         kinds = {path: self.corpus.kinds[path] for path in self.corpus.paths}
-        self.source = Source(kinds, lru_cache(_KEPT_FILES)(self._lines), self.corpus.outline)
+        self.source = ProjectSource(kinds, lru_cache(_KEPT_FILES)(self._lines), self.corpus.outline)
 
     @cached_property
     def folders(self) -> frozenset[str]:
@@ -188,13 +188,13 @@ class _View:
         rest = (path for path in texts if path not in known)
         return [Ranked(path, 0.0, self.source.kinds[path], (_EVERYTHING,)) for path in rest]
 
-    def page(self, name: str) -> Page:
+    def page(self, name: str) -> RequestedFile:
         """What is asked for: a path, or some lines of it as in app.py:10-40."""
         part = None if name in self.files else _PART.fullmatch(name)
         if part is None:
-            return Page(name)
+            return RequestedFile(name)
         first = max(int(part[2]), 1)
-        return Page(part[1], first, max(int(part[3] or first), first))
+        return RequestedFile(part[1], first, max(int(part[3] or first), first))
 
     def why_not(self, path: str) -> str:
         """Why nothing of it is shown."""

@@ -6,8 +6,8 @@ from typing import Final
 
 from ringi.policy.globs import inside
 from ringi.project.dependencies.definitions import definitions, readers
-from ringi.project.dependencies.references import LARGEST, Source, key
-from ringi.project.relevant_files import MOST_TEXT, Content, Corpus, Index
+from ringi.project.dependencies.references import LARGEST, SourceContent, key
+from ringi.project.relevant_files import MOST_TEXT, Corpus, Index, IndexedContent
 from ringi.tree.file_state import LINK_MODE, StateFile
 
 Contents = Callable[[Sequence[StateFile]], Iterable[tuple[StateFile, bytes]]]
@@ -47,25 +47,27 @@ def _read(
     wanted: dict[str, dict[str, str]],
     contents: Callable[[Iterable[str]], Iterable[tuple[StateFile, bytes]]],
     room: "_Room",
-) -> Iterator[Content]:
+) -> Iterator[IndexedContent]:
     # Languages before plain text: if there is too much to read at once, that waits.
     for language, keys in sorted(wanted.items(), reverse=True):
         texts: dict[str, bytes] = {}
         sources = room.sources(((keys[file.path], data) for file, data in contents(keys)), texts)
         for at, found in definitions(language, sources):
-            yield Content(at, texts.pop(at).decode("utf-8", "replace"), found)
+            yield IndexedContent(at, texts.pop(at).decode("utf-8", "replace"), found)
 
 
 class _Room:
     def __init__(self, left: int) -> None:
         self._left = left
 
-    def sources(self, contents: Iterable[tuple[str, bytes]], texts: dict[str, bytes]) -> Iterator[Source]:
+    def sources(
+        self, contents: Iterable[tuple[str, bytes]], texts: dict[str, bytes]
+    ) -> Iterator[SourceContent]:
         """What a parser is given, as long as there is room; puts what is to be indexed into `texts`."""
         for at, data in contents if self._left > 0 else ():
             is_text = b"\0" not in data[:_SAMPLE]
             texts[at] = data[:MOST_TEXT] if is_text else b""
-            yield Source(at, data if is_text and len(data) <= LARGEST else b"")
+            yield SourceContent(at, data if is_text and len(data) <= LARGEST else b"")
             self._left -= len(data)
             if self._left <= 0:
                 return

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from ringi.project.context import FileKind
-from ringi.project.source import Source
+from ringi.project.source import ProjectSource
 
 _MOST: Final = 5
 _TARGET: Final = re.compile(r"^(tests?|check|unit-?tests?)\s*:(?![=:]=?)", re.MULTILINE)
@@ -54,7 +54,7 @@ _CI_FILES: Final = (
 _MOST_CI: Final = 6
 
 
-def test_commands(source: Source, rules: tuple[str, ...]) -> tuple[str, ...]:
+def test_commands(source: ProjectSource, rules: tuple[str, ...]) -> tuple[str, ...]:
     """Best first: those that the rules of the project mention, then its own targets, then what is usual."""
     found: dict[str, None] = {}
     for look in sorted(_LOOKS, key=lambda look: look is _package and _is_python(source)):
@@ -65,13 +65,13 @@ def test_commands(source: Source, rules: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda command: places.get(command, len(said))))[:_MOST]
 
 
-def _is_python(source: Source) -> bool:
+def _is_python(source: ProjectSource) -> bool:
     """More than anything that a package.json is for."""
     code = Counter(path.rpartition(".")[2] for path, kind in source.kinds.items() if kind is FileKind.SOURCE)
     return code["py"] > sum(code[suffix] for suffix in ("js", "jsx", "ts", "tsx", "vue", "svelte"))
 
 
-def _targets(source: Source) -> Iterator[str]:
+def _targets(source: ProjectSource) -> Iterator[str]:
     for name in ("gnumakefile", "makefile"):
         yield from (f"make {name}" for name in _best(_TARGET, source.text(name)))
     for name in ("justfile", ".justfile"):
@@ -85,7 +85,7 @@ def _best(expression: re.Pattern[str], text: str) -> list[str]:
     return sorted(names, key=lambda name: name not in {"test", "tests"})[:1]
 
 
-def _package(source: Source) -> Iterator[str]:
+def _package(source: ProjectSource) -> Iterator[str]:
     test = _scripts(source.text("package.json")).get("test")
     if isinstance(test, str) and "no test specified" not in test:
         manager = next((word for name, word in _LOCKS.items() if name in source.top), "npm")
@@ -103,12 +103,12 @@ def _scripts(text: str) -> Mapping[str, Any]:
     return scripts if isinstance(scripts, dict) else {}
 
 
-def _own_scripts(source: Source) -> Iterator[str]:
+def _own_scripts(source: ProjectSource) -> Iterator[str]:
     yield from (path if "/" in path else f"./{path}" for path in list(source.named(*_SCRIPTS))[:1])
     yield from (f"python {path}" for path in list(source.named(*_RUN_TESTS))[:1])
 
 
-def _python(source: Source) -> Iterator[str]:
+def _python(source: ProjectSource) -> Iterator[str]:
     manifest = source.text("pyproject.toml")
     said = manifest + source.text("setup.cfg") + source.text("tox.ini") + source.text("noxfile.py")
     configured = {"pytest.ini", ".pytest.ini", "conftest.py"} & source.top.keys() or _PYTEST.search(said)
@@ -126,13 +126,13 @@ def _python(source: Source) -> Iterator[str]:
         yield f"nox -s {session[0]}"
 
 
-def _plain_scripts(source: Source, tests: list[str]) -> list[str]:
+def _plain_scripts(source: ProjectSource, tests: list[str]) -> list[str]:
     """The tests, if none of them has a function or class that a runner would find."""
     texts = "\n".join(line for path in tests[:_MOST_READ] for line in source.read(path))
     return tests[:_MOST] if texts.strip() and not _COLLECTED.search(texts) else []
 
 
-def _usual(source: Source) -> Iterator[str]:
+def _usual(source: ProjectSource) -> Iterator[str]:
     skipped = {_INSTEAD[name] for name in _INSTEAD if name in source.top}
     for pattern, command in _BY_FILE.items():
         there = pattern in source.top if "*" not in pattern else _matching(source, pattern)
@@ -142,11 +142,11 @@ def _usual(source: Source) -> Iterator[str]:
         yield "ctest"
 
 
-def _matching(source: Source, pattern: str) -> bool:
+def _matching(source: ProjectSource, pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in source.top)
 
 
-def _checked(source: Source) -> Iterator[str]:
+def _checked(source: ProjectSource) -> Iterator[str]:
     """What the project's CI runs."""
     flows = (path for path in source.paths if path.startswith(_WORKFLOWS))
     workflows = [path for path in flows if path.endswith((".yml", ".yaml"))]
@@ -156,7 +156,7 @@ def _checked(source: Source) -> Iterator[str]:
                 yield " ".join(found[1].split())
 
 
-_LOOKS: Final[tuple[Callable[[Source], Iterator[str]], ...]] = (
+_LOOKS: Final[tuple[Callable[[ProjectSource], Iterator[str]], ...]] = (
     _targets,
     _package,
     _own_scripts,

@@ -13,7 +13,7 @@ from ringi.kernel.tokens import tokens
 Numbers = tuple[int, ...]
 
 
-class Section(NamedTuple):
+class ContextSection(NamedTuple):
     head: str
     """Shown if there is room for it, alone if there is none for the lines."""
     lines: Mapping[int, str]
@@ -27,7 +27,7 @@ class Section(NamedTuple):
 
 
 class _Taken:
-    def __init__(self, section: Section, room: int) -> None:
+    def __init__(self, section: ContextSection, room: int) -> None:
         self.section = section
         self.room = room
         """How many of the tokens are its own."""
@@ -52,7 +52,7 @@ class _Taken:
             yield from (self.section.lines[number] for number in sorted(self.numbers))
 
 
-def composed(sections: Sequence[Section], budget: int) -> str:
+def composed(sections: Sequence[ContextSection], budget: int) -> str:
     """At most `budget` tokens; every line ends with a newline."""
     taken = [_Taken(section, int(section.share * budget)) for section in sections]
     left = budget

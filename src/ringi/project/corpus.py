@@ -14,7 +14,7 @@ def path_terms(path: str) -> set[str]:
     return set(counted(path.rpartition(".")[0] or path))
 
 
-class Place(NamedTuple):
+class BlobPlace(NamedTuple):
     """Where the content of a file is in the index."""
 
     segment: int
@@ -30,7 +30,7 @@ class Corpus:
         self.paths = sorted(files)
         self.kinds = kinds_of(self.paths)
         self.segments = index.segments
-        self.places: list[Place] = []
+        self.places: list[BlobPlace] = []
         numbers: dict[str, int] = {}
         wanted = set(files.values())
         self.docs: list[array[int]] = []
@@ -45,7 +45,7 @@ class Corpus:
                 doc = -1
                 if blob.key in wanted and blob.key not in numbers:
                     doc = numbers[blob.key] = len(self.places)
-                    self.places.append(Place(at, blob, start))
+                    self.places.append(BlobPlace(at, blob, start))
                     self.lengths.append(sum(sizes[start : start + count]))
                 chunks.extend(array("i", (doc,)) * count)
                 blobs.append(doc)

@@ -14,11 +14,20 @@ from ringi.errors import CopyFailed, Failed, Refused, RingiError, Usage
 from ringi.kernel import codec
 from ringi.kernel.document import Versioned
 from ringi.kernel.fs import replace_file
-from ringi.kernel.process.capture import Ran, at_most
+from ringi.kernel.process.capture import CommandResult, at_most
 from ringi.kernel.text import Text
-from ringi.project.diagnostics import LIMITS, Format, Limits, Parsed, Place, Unparsed, merged, parse
+from ringi.project.diagnostics import (
+    LIMITS,
+    CheckPlace,
+    DiagnosticLimits,
+    Format,
+    ParsedDiagnostics,
+    Unparsed,
+    merged,
+    parse,
+)
 from ringi.project.state import Diagnostic, Gap, GapCode
-from ringi.tree.copy_run import CopyRun, ScratchCopies, Touched
+from ringi.tree.copy_run import CopyEffect, CopyRun, ScratchCopies
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -29,7 +38,7 @@ _MOST_KEPT: Final = 200
 _TAIL: Final = 300
 
 
-class Basis(NamedTuple):
+class DiagnosedTree(NamedTuple):
     """What the checkers look at."""
 
     snapshot_id: str
@@ -45,7 +54,7 @@ class Diagnosed(NamedTuple):
     """Diagnostics left out because they are about no file of the snapshot."""
 
 
-class Kept(Versioned, frozen=True, kw_only=True):
+class CachedDiagnostics(Versioned, frozen=True, kw_only=True):
     """A file of the cache."""
 
     diagnostics: tuple[Diagnostic, ...]
@@ -68,16 +77,16 @@ def commands_of(config: Config) -> tuple[DiagnosticCommand, ...]:
 def diagnose(
     workspace: Workspace,
     commands: Sequence[DiagnosticCommand],
-    basis: Basis,
+    basis: DiagnosedTree,
     *,
     environment: Mapping[str, str],
     on_command: Callable[[str], None] = lambda _: None,
-    limits: Limits = LIMITS,
+    limits: DiagnosticLimits = LIMITS,
     most_kept: int = _MOST_KEPT,
 ) -> Diagnosed:
     """Uses cached results for this snapshot; makes a copy only if something must run."""
     settings = workspace.config.diagnostics
-    found: list[Kept] = []
+    found: list[CachedDiagnostics] = []
     gaps: list[Gap] = []
     carry = workspace.config.beside.carry
     with ScratchCopies(workspace.places, environment, carry=carry) as copies:
@@ -101,12 +110,12 @@ def diagnose(
 # One command.
 
 
-_NONE: Final = Kept(diagnostics=())
+_NONE: Final = CachedDiagnostics(diagnostics=())
 
 
 def _run(
-    copies: ScratchCopies, basis: Basis, command: str, settings: Diagnostics, limits: Limits
-) -> tuple[Kept, Text | None]:
+    copies: ScratchCopies, basis: DiagnosedTree, command: str, settings: Diagnostics, limits: DiagnosticLimits
+) -> tuple[CachedDiagnostics, Text | None]:
     """Its diagnostics, or why they are unreliable; failures are never cached."""
     try:
         copy_run = copies.current()
@@ -123,17 +132,17 @@ def _run(
         touched = copy_run.touched()
     except (Failed, Refused, Usage) as error:
         return _NONE, Text(error.message, **error.details)
-    if touched is not Touched.NOTHING:  # the next command must not see what this one left
+    if touched is not CopyEffect.NOTHING:  # the next command must not see what this one left
         copies.discard()
     if ran.timed_out:
         limit = f"{settings.timeout_sec:g}"
         return _NONE, Text("it took longer than {limit} s (diagnostics.timeout_sec)", limit=limit)
     if ran.too_long:
         return _NONE, Text("it printed more than {limit} bytes", limit=limits.output_bytes)
-    if touched is Touched.REWRITTEN:
+    if touched is CopyEffect.REWRITTEN:
         return _NONE, Text("it changes files, so its findings are not about the project's own")
     tree = copy_run.copy.tree
-    place = Place((str(tree), os.path.realpath(tree)), basis.files)
+    place = CheckPlace((str(tree), os.path.realpath(tree)), basis.files)
     parsed = parse(
         ran.output,
         place,
@@ -145,18 +154,20 @@ def _run(
     return _judged(ran, parsed)
 
 
-def _judged(ran: Ran, parsed: Parsed | Unparsed) -> tuple[Kept, Text | None]:
+def _judged(
+    ran: CommandResult, parsed: ParsedDiagnostics | Unparsed
+) -> tuple[CachedDiagnostics, Text | None]:
     """A checker that finds something usually exits with a code other than 0; a broken one prints nothing."""
     ended = Text("exit code {code}: {words}", code=ran.exit_code, words=_last_words(ran))
     if isinstance(parsed, Unparsed):
         return _NONE, ended if ran.exit_code >= _CANNOT_RUN else parsed.why
-    kept = Kept(diagnostics=parsed.diagnostics, outside=parsed.outside)
+    kept = CachedDiagnostics(diagnostics=parsed.diagnostics, outside=parsed.outside)
     # Lines about other files do not count: a time in a log looks like one.
     silent = ran.exit_code and not parsed.diagnostics
     return kept, ended if silent or ran.exit_code >= _CANNOT_RUN else None
 
 
-def _last_words(ran: Ran) -> str:
+def _last_words(ran: CommandResult) -> str:
     return (ran.errors or ran.output)[-_TAIL:].decode("utf-8", "replace").strip()
 
 
@@ -179,15 +190,15 @@ def _program(command: str) -> str:
 # The cache key: the snapshot, the command and the settings that matter to it.
 
 
-def cached(workspace: Workspace, snapshot_id: str, command: str) -> Kept | None:
+def cached(workspace: Workspace, snapshot_id: str, command: str) -> CachedDiagnostics | None:
     try:
         data = _cache_file(workspace, snapshot_id, command).read_bytes()
-        return codec.trusted(data, Kept, "diagnostics")
+        return codec.trusted(data, CachedDiagnostics, "diagnostics")
     except (OSError, RingiError):  # damaged, or from a later version: run again
         return None
 
 
-def _keep(path: Path, kept: Kept, most: int) -> None:
+def _keep(path: Path, kept: CachedDiagnostics, most: int) -> None:
     """Keeps the `most` newest files of the cache."""
     with suppress(OSError):  # if it cannot be cached, it runs again next time
         path.parent.mkdir(mode=0o700, exist_ok=True)

@@ -47,17 +47,17 @@ class Format(StrEnum):
     LINES = "lines"
 
 
-class Limits(NamedTuple):
+class DiagnosticLimits(NamedTuple):
     output_bytes: int = 50 * 1024 * 1024
     diagnostics: int = 100_000
     named: int = 1_000_000
     """Including duplicates and those about other files."""
 
 
-LIMITS: Final = Limits()
+LIMITS: Final = DiagnosticLimits()
 
 
-class Place(NamedTuple):
+class CheckPlace(NamedTuple):
     """Where the command ran."""
 
     roots: tuple[str, ...]
@@ -75,7 +75,7 @@ class Place(NamedTuple):
         return plain if plain in self.files else None
 
 
-class Parsed(NamedTuple):
+class ParsedDiagnostics(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     """Sorted, each once."""
     outside: int = 0
@@ -119,13 +119,13 @@ def _decoded(data: bytes, kind: type[T]) -> T:
 
 def parse(
     output: bytes,
-    place: Place,
+    place: CheckPlace,
     form: Format = Format.AUTO,
     *,
     errors: bytes = b"",
     source: str = "",
-    limits: Limits = LIMITS,
-) -> Parsed | Unparsed:
+    limits: DiagnosticLimits = LIMITS,
+) -> ParsedDiagnostics | Unparsed:
     """`errors` is what went to standard error: compilers write their lines there. `source` names the tool."""
     if max(len(output), len(errors)) > limits.output_bytes:
         return Unparsed(Text("it printed more than {limit} bytes", limit=limits.output_bytes))
@@ -167,7 +167,7 @@ def _guess(output: bytes) -> Format:
     return Format.LINES
 
 
-def _placed(found: Iterable[_Found], place: Place, limits: Limits) -> Parsed:
+def _placed(found: Iterable[_Found], place: CheckPlace, limits: DiagnosticLimits) -> ParsedDiagnostics:
     diagnostics: set[Diagnostic] = set()
     outside = 0
     for count, one in enumerate(found):
@@ -181,7 +181,7 @@ def _placed(found: Iterable[_Found], place: Place, limits: Limits) -> Parsed:
         line, column = _counted(one.line), _counted(one.column)
         message = one.message.strip() or one.code
         diagnostics.add(Diagnostic(file, message, line, column, one.severity, one.code, one.source))
-    return Parsed(merged([diagnostics]), outside)
+    return ParsedDiagnostics(merged([diagnostics]), outside)
 
 
 def _counted(number: int | None) -> int | None:
@@ -353,13 +353,13 @@ class _Run(_Node):
     original_uri_base_ids: dict[str, _Artifact] | None = None
 
 
-class _Log(_Node):
+class _SarifLog(_Node):
     runs: list[_Run]
     version: Annotated[str, msgspec.Meta(pattern=r"^2\.1\.")] = "2.1.0"
 
 
 def _results(data: bytes) -> Iterator[_Found]:
-    for run in _decoded(data, _Log).runs:
+    for run in _decoded(data, _SarifLog).runs:
         failed = any(one.execution_successful is False for one in run.invocations or ())
         if failed and not run.results:
             # Compilers also report failure if they found errors, but then the errors are in the output.

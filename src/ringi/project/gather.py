@@ -7,13 +7,13 @@ from ringi.kernel.text import visible
 from ringi.kernel.tokens import tokens
 from ringi.project.about import about, changelog_of, paragraphs_of, rules_of
 from ringi.project.commands import test_commands
-from ringi.project.compose import Section, composed
+from ringi.project.compose import ContextSection, composed
 from ringi.project.context import Context, ContextFile, FoundFile, ProjectFacts
 from ringi.project.layout import layout
 from ringi.project.outline import named_first, numbered, offers
 from ringi.project.ranking import Ranked
 from ringi.project.request import read_request
-from ringi.project.source import Source
+from ringi.project.source import ProjectSource
 
 _MOST_TESTS: Final = 3
 _MOST_FOLDERS: Final = 3
@@ -28,7 +28,7 @@ _LONGEST_LINE: Final = 1000
 """Of a file that somebody asked for."""
 
 
-def project_facts(source: Source) -> ProjectFacts:
+def project_facts(source: ProjectSource) -> ProjectFacts:
     """What is known of it whatever the request."""
     rules = rules_of(source)
     return ProjectFacts(
@@ -40,7 +40,7 @@ def project_facts(source: Source) -> ProjectFacts:
     )
 
 
-def ranked_by(source: Source, ranked: Iterable[Ranked], request: str) -> list[Ranked]:
+def ranked_by(source: ProjectSource, ranked: Iterable[Ranked], request: str) -> list[Ranked]:
     text = read_request(request).text
     return [named_first(source.outline(one.path), one, text) for one in ranked]
 
@@ -60,7 +60,7 @@ def found_files(ranked: Iterable[Ranked]) -> tuple[FoundFile, ...]:
 
 
 def context_of(
-    source: Source, facts: ProjectFacts, request: str, ranked: Sequence[Ranked], budget: int
+    source: ProjectSource, facts: ProjectFacts, request: str, ranked: Sequence[Ranked], budget: int
 ) -> Context:
     """At most `budget` tokens of text."""
     sections = [*_project(facts), *_files(source, request, ranked), *_quoted(source, facts, ranked)]
@@ -69,7 +69,7 @@ def context_of(
     return Context(tuple(files), tokens(text), text)
 
 
-def _project(facts: ProjectFacts) -> Iterator[Section]:
+def _project(facts: ProjectFacts) -> Iterator[ContextSection]:
     said = {
         "about": facts.about,
         "tested with": " · ".join(facts.test_commands),
@@ -81,23 +81,23 @@ def _project(facts: ProjectFacts) -> Iterator[Section]:
     }
     lines = {number: f"{name}: {words}" for number, (name, words) in enumerate(said.items()) if words}
     if lines:
-        yield Section("# Project", lines, [(number,) for number in lines], _SHARE_PROJECT)
+        yield ContextSection("# Project", lines, [(number,) for number in lines], _SHARE_PROJECT)
 
 
 def _names(paths: Iterable[str]) -> str:
     return ", ".join(map(visible, paths))
 
 
-def _files(source: Source, request: str, ranked: Sequence[Ranked]) -> Iterator[Section]:
+def _files(source: ProjectSource, request: str, ranked: Sequence[Ranked]) -> Iterator[ContextSection]:
     if not ranked:
         return
     terms = read_request(request).terms.keys()
     weights = [1 / (at + 2) for at in range(len(ranked))]
-    yield Section("\n# Files that the request may be about, best first", {}, (), 0.0)
+    yield ContextSection("\n# Files that the request may be about, best first", {}, (), 0.0)
     for one, weight in zip(ranked, weights, strict=True):
         beside = f"; tests: {_names(one.tests[:_MOST_TESTS])}" if one.tests else ""
         lines = source.read(one.path)
-        yield Section(
+        yield ContextSection(
             f"## {visible(one.path)} ({one.kind}{beside})",
             numbered(lines),
             offers(lines, source.outline(one.path), one, terms),
@@ -105,19 +105,19 @@ def _files(source: Source, request: str, ranked: Sequence[Ranked]) -> Iterator[S
         )
 
 
-def _quoted(source: Source, facts: ProjectFacts, ranked: Sequence[Ranked]) -> Iterator[Section]:
+def _quoted(source: ProjectSource, facts: ProjectFacts, ranked: Sequence[Ranked]) -> Iterator[ContextSection]:
     shown = {one.path for one in ranked}
     rules = ("Rules", facts.rules[0] if facts.rules else "", _MOST_RULE_LINES, _SHARE_RULES)
     changes = ("Change log", facts.changelog, _MOST_CHANGE_LINES, _SHARE_CHANGES)
     for name, path, most, share in (rules, changes):
         if path in source.kinds and path not in shown:
             lines = source.read(path)[:most]
-            yield Section(
+            yield ContextSection(
                 f"\n# {name}: {visible(path)}", numbered(lines), paragraphs_of(lines), share, last=True
             )
 
 
-class Page(NamedTuple):
+class RequestedFile(NamedTuple):
     """A file that somebody asked for."""
 
     path: str
@@ -126,12 +126,14 @@ class Page(NamedTuple):
     """0: to its end."""
 
 
-def pages(source: Source, asked: Sequence[Page], missing: Iterable[tuple[str, str]], budget: int) -> str:
+def pages(
+    source: ProjectSource, asked: Sequence[RequestedFile], missing: Iterable[tuple[str, str]], budget: int
+) -> str:
     """The files, each with its share of the budget, after what there is not, and why.
 
     Of one that is too long, its outline comes before what is far from the beginning.
     """
-    sections = [Section(f"## {visible(path)}: {why}", {}, (), 0.0) for path, why in missing]
+    sections = [ContextSection(f"## {visible(path)}: {why}", {}, (), 0.0) for path, why in missing]
     for page in asked:
         lines = source.read(page.path)
         outline = [(one.line,) for one in source.outline(page.path) if one.line <= len(lines)]
@@ -139,7 +141,7 @@ def pages(source: Source, asked: Sequence[Page], missing: Iterable[tuple[str, st
         blocks = [tuple(range(at, min(at + _BLOCK, last + 1))) for at in range(page.first, last + 1, _BLOCK)]
         near = len(blocks) if page.last else 1
         sections.append(
-            Section(
+            ContextSection(
                 f"## {visible(page.path)} (lines: {len(lines)})",
                 numbered(lines, _LONGEST_LINE),
                 [*blocks[:near], *(() if _fits(lines, budget // len(asked)) else outline), *blocks[near:]],

@@ -34,7 +34,7 @@ _MAGIC: Final = b"ringi text index 1\n"
 _NAME: Final = "index"
 
 
-class Content(NamedTuple):
+class IndexedContent(NamedTuple):
     key: str
     """Names its bytes and the way its definitions were read."""
     text: str
@@ -83,7 +83,7 @@ class Segment(msgspec.Struct, array_like=True):
     """For each term the blobs that have it in the name of a definition."""
 
 
-class _Kept(msgspec.Struct, array_like=True):
+class _KeptSegments(msgspec.Struct, array_like=True):
     segments: list[Segment]
 
 
@@ -104,7 +104,7 @@ class Index:
     def __contains__(self, key: str) -> bool:
         return key in self._keys
 
-    def add(self, contents: Iterable[Content]) -> None:
+    def add(self, contents: Iterable[IndexedContent]) -> None:
         fresh = _built(content for content in contents if content.key not in self._keys)
         if fresh.blobs:
             self.segments.append(fresh)
@@ -121,7 +121,7 @@ class Index:
         elif len(self.segments) > _MOST_SEGMENTS:
             # The first is by far the largest and stays as it is.
             self._join(1, self._keys)
-        payload = msgspec.msgpack.encode(_Kept(self.segments))
+        payload = msgspec.msgpack.encode(_KeptSegments(self.segments))
         if len(payload) <= _LARGEST:
             replace_checked(self._path, _MAGIC, payload)
         self._changed = False
@@ -136,12 +136,12 @@ def _read(path: Path) -> list[Segment]:
     if payload is None:
         return []
     try:
-        return msgspec.msgpack.decode(payload, type=prepared(_Kept)).segments
+        return msgspec.msgpack.decode(payload, type=prepared(_KeptSegments)).segments
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
 
 
-def _built(contents: Iterable[Content]) -> Segment:
+def _built(contents: Iterable[IndexedContent]) -> Segment:
     blobs: list[Blob] = []
     lengths = array("I")
     text: dict[str, array[int]] = {}
@@ -173,7 +173,7 @@ def _packed(found: "Mapping[str, array[int]]") -> dict[str, bytes]:
     return {term: entries.tobytes() for term, entries in found.items()}
 
 
-def _chunks(content: Content) -> Iterator[tuple[Chunk, str]]:
+def _chunks(content: IndexedContent) -> Iterator[tuple[Chunk, str]]:
     lines = content.text[:MOST_TEXT].split("\n")
     if not content.definitions:
         for start in range(0, len(lines), _BLOCK):

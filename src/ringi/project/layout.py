@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from ringi.project.source import Source
+from ringi.project.source import ProjectSource
 
 _LANGUAGES: Final = {
     ".py": "Python", ".js": "JavaScript", ".jsx": "JavaScript", ".ts": "TypeScript", ".tsx": "TypeScript",
@@ -34,7 +34,7 @@ class Layout(NamedTuple):
     entries: tuple[str, ...]
 
 
-def layout(source: Source) -> Layout:
+def layout(source: ProjectSource) -> Layout:
     suffixes = Counter(path[path.rfind(".") :] for path in source.paths)
     found: Counter[str] = Counter()
     for suffix, count in suffixes.items():
@@ -49,7 +49,7 @@ def layout(source: Source) -> Layout:
     )
 
 
-def _tests(source: Source) -> tuple[str, ...]:
+def _tests(source: ProjectSource) -> tuple[str, ...]:
     """Folders of tests; some files if there are none."""
     folders = Counter(_folders(source.tests))
     found = [folder for folder, _ in folders.most_common(_MOST_FOLDERS)]

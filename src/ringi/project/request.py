@@ -37,7 +37,7 @@ _QUOTED: Final = re.compile(r"`([^`\n]{2,60})`")
 _QUOTED_COUNTS: Final = 2
 
 
-class Request(NamedTuple):
+class ContextRequest(NamedTuple):
     text: str
     """Without what says nothing."""
     terms: Mapping[str, int]
@@ -49,7 +49,7 @@ class Request(NamedTuple):
     is_about_docs: bool
 
 
-def read_request(text: str) -> Request:
+def read_request(text: str) -> ContextRequest:
     if len(text) > MOST:
         text = f"{text[: MOST // 2]}\n{text[-MOST // 2 :]}"
     text = _COMMENT.sub("", text.replace("\0", " ").replace("\r", "\n"))
@@ -62,7 +62,7 @@ def read_request(text: str) -> Request:
     by_length = sorted(words, key=lambda word: (-len(word), word))
     spelled = {term: word for word in by_length for term in terms_of(word)}
     about_docs = bool(_DOCS.search(text.strip().partition("\n")[0]))
-    return Request(text, terms, words, spelled, about_docs)
+    return ContextRequest(text, terms, words, spelled, about_docs)
 
 
 def without_machine(lines: Iterable[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from ringi.project.context import Definition, FileKind
 _DEEPEST: Final = 1
 
 
-class Source:
+class ProjectSource:
     """`kinds` has the paths that may be sent, sorted. `read` gives the lines of one, masked and made visible:
     none if it is not text or too large. `outline` gives its definitions, in their order.
     """

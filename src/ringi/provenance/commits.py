@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from ringi.approvals.signing import Signer
-from ringi.approvals.statement import FileAt, Step, fingerprint
+from ringi.approvals.statement import FileAt, PathChange, fingerprint
 from ringi.errors import SignatureRefused, SignatureUnchecked
 from ringi.provenance.chain import Link, Merge
 from ringi.provenance.envelope import Grounds
@@ -108,7 +108,7 @@ def by_path(paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence
     return found
 
 
-def taken_for_runs(known: PathHistory, made: Sequence[Made], base: Iterable[Step]) -> PathHistory:
+def taken_for_runs(known: PathHistory, made: Sequence[Made], base: Iterable[PathChange]) -> PathHistory:
     """A squash may lose the line that names the agent, so silence proves nothing where a run was at work.
 
     A commit is taken for a run's if it has the bytes that the run made of those before, or if no other commit

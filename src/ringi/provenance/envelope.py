@@ -16,7 +16,7 @@ from ringi.approvals.statement import (
     Approved,
     InToto,
     Opened,
-    Step,
+    PathChange,
     fingerprint,
     said_or_none,
     steps_of,
@@ -59,7 +59,7 @@ class Judged(NamedTuple):
     """Why it does not count; its level is NONE then."""
     scope: GrantScope | None = None
     """Of the standing approval that it was given through."""
-    net: Mapping[str, Step] | None = None
+    net: Mapping[str, PathChange] | None = None
     """Of a review that a forge confirms: what the person saw, by path. Nothing else counts."""
 
 
@@ -98,7 +98,7 @@ def _judged(found: Opened, grounds: Grounds) -> Judged:
     return Judged(found.statement, _evidence(said, Level.TYPED), None)
 
 
-def refusal(given: Judged, step: Step) -> Text | None:
+def refusal(given: Judged, step: PathChange) -> Text | None:
     """Why it does not count for this change, although it counts for others."""
     if given.why is None and given.net is not None and given.net.get(step.path) != step:
         return Text("the change as a whole, which was reviewed, changes {path} otherwise", path=step.path)

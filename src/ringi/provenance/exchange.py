@@ -34,7 +34,7 @@ from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.provenance.history import clone_around, lay_out, noted
 from ringi.provenance.notes import NOBODY, TRIES, is_lost_race, notes_tip, pause
-from ringi.provenance.ports import Merged
+from ringi.provenance.ports import MergedNotes
 from ringi.tree.personal_git import GitFailed, PersonalGit
 from ringi.tree.remotes import usual_remote
 
@@ -106,7 +106,7 @@ class GitLogin(NamedTuple):
             yield f"http.{self.url}.extraheader", f"Authorization: Basic {told}"
 
 
-class Transport:
+class GitTransport:
     """Git in an empty directory, with what the person has set up for the network."""
 
     def __init__(
@@ -198,7 +198,7 @@ class Transport:
 
 
 class NotesExchange:
-    """See `Transport` for what is given."""
+    """See `GitTransport` for what is given."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class NotesExchange:
         login: GitLogin | None = None,
     ) -> None:
         try:
-            self._way = Transport(folder, environment, prompts=prompts, login=login)
+            self._way = GitTransport(folder, environment, prompts=prompts, login=login)
         except GitFailed as error:
             raise NotesFailed(why=str(error)) from None
         self._person, self._clone, self._git = self._way.person, self._way.clone, self._way.git
@@ -256,12 +256,12 @@ class NotesExchange:
             raise SyncFailed(remote=remote, why=self._way.with_unused(why))
         return found
 
-    def merge(self, theirs: str) -> Merged:
+    def merge(self, theirs: str) -> MergedNotes:
         for attempt in range(TRIES):
             ours = notes_tip(self._clone)
             new = self._merged(ours, theirs)
             if new == ours:
-                return Merged(ours, new)
+                return MergedNotes(ours, new)
             zero = "0" * len(new)
             quietly = ("-c", f"core.hooksPath={os.devnull}")
             try:
@@ -275,7 +275,7 @@ class NotesExchange:
                 pause(attempt)
             else:
                 self._way.keep(NOTES)
-                return Merged(ours, new)
+                return MergedNotes(ours, new)
         raise AssertionError  # the last attempt returns or raises
 
     def _merged(self, ours: str, theirs: str) -> str:
@@ -331,7 +331,7 @@ class BranchExchange:
     ) -> None:
         self._address = address
         try:
-            self._way = Transport(folder, environment, login=login, objects=objects, rewrites=False)
+            self._way = GitTransport(folder, environment, login=login, objects=objects, rewrites=False)
         except GitFailed as error:
             raise self._failed(str(error)) from None
 

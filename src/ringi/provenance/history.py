@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, Step
+from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, PathChange
 from ringi.errors import (
     AmbiguousName,
     CloneDamaged,
@@ -38,7 +38,7 @@ from ringi.kernel.process.ref_files import is_partial, missing, unreadable
 from ringi.kernel.process.refs import commit_at, leads_astray, object_at
 from ringi.kernel.process.repository import Repository, read_small, unquoted
 from ringi.kernel.text import Text
-from ringi.provenance.ports import Origin, PastCommit
+from ringi.provenance.ports import LineOrigin, PastCommit
 
 MOST_NOTE: Final = 64 * 1024 * 1024
 """A larger note is nobody's approval."""
@@ -126,12 +126,12 @@ class GitHistory:
         found = finished.out.decode().split()
         return old if len(found) > 1 else "".join(found)
 
-    def net(self, base: str, head: str) -> list[Step]:
+    def net(self, base: str, head: str) -> list[PathChange]:
         if base:
             found = tree_changes(self._run(*_RAW, base, head))
             return [_step(*one) for one in found]
         listed = tree_files(self._run("ls-tree", "-r", "-z", "--full-tree", head))
-        return [Step(os.fsdecode(one.path), NOT_THERE, FileAt(one.mode, one.oid)) for one in listed]
+        return [PathChange(os.fsdecode(one.path), NOT_THERE, FileAt(one.mode, one.oid)) for one in listed]
 
     def roots(self, commit: str) -> frozenset[str] | None:
         found = frozenset(self._run("rev-list", "--max-parents=0", commit).decode().split())
@@ -152,8 +152,8 @@ class GitHistory:
         for start in range(0, len(ids), _AT_ONCE):
             yield from self._some_commits(ids[start : start + _AT_ONCE])
 
-    def steps_to(self, commit: str, paths: Collection[str]) -> list[Step]:
-        found: list[Step] = []
+    def steps_to(self, commit: str, paths: Collection[str]) -> list[PathChange]:
+        found: list[PathChange] = []
         names = sorted(paths)
         for start in range(0, len(names), _AT_ONCE):
             some = ("--", *names[start : start + _AT_ONCE])
@@ -180,12 +180,12 @@ class GitHistory:
             raise self._unreadable(Text("the contents of {path} are missing", path=path))
         return found
 
-    def origin(self, commit: str, path: str, line: int) -> Origin:
+    def origin(self, commit: str, path: str, line: int) -> LineOrigin:
         said = self._run("blame", "--line-porcelain", f"-L{line},{line}", commit, "--", path)
         head, *rest = said.split(b"\n")
         facts = dict(one.partition(b" ")[::2] for one in rest if not one.startswith(b"\t"))
         title = facts.get(b"summary", b"").decode("utf-8", "replace")
-        return Origin(head.split(b" ")[0].decode(), os.fsdecode(unquoted(facts[b"filename"])), title)
+        return LineOrigin(head.split(b" ")[0].decode(), os.fsdecode(unquoted(facts[b"filename"])), title)
 
     def _some_commits(self, ids: Sequence[str]) -> Iterator[PastCommit]:
         asked = "".join(f"{one}\n" for one in ids).encode()
@@ -296,19 +296,19 @@ def lay_out(folder: Path, kind: str) -> None:
     (folder / "config").write_text(settings, encoding="ascii")
 
 
-def _step(path: bytes, before: str, after: str, old_oid: str, oid: str) -> Step:
-    return Step(
+def _step(path: bytes, before: str, after: str, old_oid: str, oid: str) -> PathChange:
+    return PathChange(
         os.fsdecode(path),
         NOT_THERE if before == ABSENT else FileAt(before, old_oid),
         NOT_THERE if after == ABSENT else FileAt(after, oid),
     )
 
 
-def _by_commit(out: bytes) -> dict[str, list[Step]]:
+def _by_commit(out: bytes) -> dict[str, list[PathChange]]:
     """From `diff-tree --stdin -z`: the commit, its changes against a parent, the next."""
-    found: dict[str, list[Step]] = {}
+    found: dict[str, list[PathChange]] = {}
     fields = iter(out.split(b"\0"))
-    steps: list[Step] = []
+    steps: list[PathChange] = []
     for field in fields:
         if field.startswith(b":"):
             before, after, old_oid, oid, _ = field[1:].decode("ascii").split(" ")
@@ -318,7 +318,7 @@ def _by_commit(out: bytes) -> dict[str, list[Step]]:
     return found
 
 
-def _past(oid: str, data: bytes, changes: tuple[Step, ...], kind: str) -> PastCommit:
+def _past(oid: str, data: bytes, changes: tuple[PathChange, ...], kind: str) -> PastCommit:
     header, gap, message = data.partition(b"\n\n")
     kept, signatures = _signatures(header, b"gpgsig" if kind == "sha1" else b"gpgsig-" + kind.encode())
     place = _place(header)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ringi.approvals.document import SignedAct
-from ringi.approvals.statement import FileAt, Opened, Step, opened, steps_of
+from ringi.approvals.statement import FileAt, Opened, PathChange, opened, steps_of
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel.text import Text
 from ringi.provenance.ports import History
@@ -30,7 +30,7 @@ class Made(NamedTuple):
     """Of the whole approval."""
 
 
-class Notes:
+class CloneNotes:
     """Reads each note once, and opens only envelopes about the paths."""
 
     def __init__(self, history: History, paths: Iterable[str]) -> None:
@@ -44,7 +44,7 @@ class Notes:
         self._leads: set[str] = set()
         """Blobs before and after what was taken."""
         self.approvals: list[Opened] = []
-        self.steps: dict[str, dict[Step, list[int]]] = {}
+        self.steps: dict[str, dict[PathChange, list[int]]] = {}
         """For each path its approved changes, with the places of their approvals."""
         self.damaged: dict[str, Text] = {}
         """By the blob that the note hangs on."""

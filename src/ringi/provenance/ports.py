@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ringi.approvals.signing import Signer, SignerList
-    from ringi.approvals.statement import Step
+    from ringi.approvals.statement import PathChange
     from ringi.kernel.text import Text
 
 
@@ -24,7 +24,7 @@ class Rebuilt(NamedTuple):
     """False if there may have been more notes, which nobody can count."""
 
 
-class Repository(Protocol):
+class PersonalRepository(Protocol):
     """The person's own repository, as an approval names it. Inspecting it runs nothing of it."""
 
     def roots(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Repository(Protocol):
 class PastCommit(NamedTuple):
     id: str
     message: str
-    changes: tuple[Step, ...]
+    changes: tuple[PathChange, ...]
     """Against each parent; against nothing for a root commit."""
     payload: bytes
     """What its signature is over."""
@@ -76,7 +76,7 @@ class PastCommit(NamedTuple):
     parents: tuple[str, ...]
 
 
-class Origin(NamedTuple):
+class LineOrigin(NamedTuple):
     """The commit that wrote a line, and where the line was then."""
 
     commit: str
@@ -99,7 +99,7 @@ class History(Protocol):
         `old` itself if there are several such places: the other side would choose between them.
         """
 
-    def net(self, base: str, head: str) -> list[Step]:
+    def net(self, base: str, head: str) -> list[PathChange]:
         """How the trees differ, without renames; `base` may be empty: everything is new then."""
 
     def roots(self, commit: str) -> frozenset[str] | None:
@@ -114,7 +114,7 @@ class History(Protocol):
     def commits(self, base: str, head: str) -> Iterator[PastCommit]:
         """Those of `base..head`, newest first."""
 
-    def steps_to(self, commit: str, paths: Collection[str]) -> list[Step]:
+    def steps_to(self, commit: str, paths: Collection[str]) -> list[PathChange]:
         """What the commit and those before it did to these paths, newest first."""
 
     def contents(self, blobs: Collection[str]) -> dict[str, bytes]:
@@ -123,17 +123,17 @@ class History(Protocol):
     def file(self, commit: str, path: str) -> bytes | None:
         """None if there is no such file."""
 
-    def origin(self, commit: str, path: str, line: int) -> Origin:
+    def origin(self, commit: str, path: str, line: int) -> LineOrigin:
         """Where this line of the file came from. Raises CloneUnreadable."""
 
 
-class Merged(NamedTuple):
+class MergedNotes(NamedTuple):
     before: str
     """The newest commit of our notes; empty if there was none."""
     after: str
 
 
-class Exchange(Protocol):
+class NotesRemote(Protocol):
     """Notes to and from a remote: the person's own git, with their network access and credentials."""
 
     def remote(self, name: str) -> str:
@@ -142,7 +142,7 @@ class Exchange(Protocol):
     def fetch(self, remote: str) -> str:
         """The newest commit of its notes; empty if it has none. Raises SyncFailed."""
 
-    def merge(self, theirs: str) -> Merged:
+    def merge(self, theirs: str) -> MergedNotes:
         """Into ours, line by line; what others write meanwhile stays. Raises NotesFailed."""
 
     def push(self, remote: str, commit: str) -> bool:

@@ -8,14 +8,14 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.approvals.statement import NOT_THERE, FileAt, Step
+from ringi.approvals.statement import NOT_THERE, FileAt, PathChange
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel import codec
 from ringi.patch.apply import apply_patch
 from ringi.patch.file_merge import MergedFile, merge_file
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import Kind, Patch, dump
-from ringi.patch.render import Changed, Side, render_patch
+from ringi.patch.patch import Patch, PatchKind, dump
+from ringi.patch.render import FileDelta, FileSide, render_patch
 from ringi.patch.repair import normalise
 from ringi.provenance.chain import Link
 from ringi.provenance.verdict import Evidence
@@ -23,19 +23,19 @@ from ringi.provenance.verdict import Evidence
 MOST: Final = 50
 """How many approvals of one path are tried, the newest ones."""
 _UNFIT: Final = (BadPatch, BinaryPatch, PatchMismatch)
-_ALONE: Final = (Kind.CHANGED, Kind.NEW)
+_ALONE: Final = (PatchKind.CHANGED, PatchKind.NEW)
 
 
 class Diff(NamedTuple):
     """How an approval changes one path."""
 
-    step: Step
+    step: PathChange
     patch: bytes
     """Its part of the approved diff."""
     evidence: Evidence
 
 
-class _State(NamedTuple):
+class _ReplayState(NamedTuple):
     at: FileAt
     data: bytes
 
@@ -62,9 +62,9 @@ def in_own_words(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
     made = known.get(after.blob)
     if (data is None and before != NOT_THERE) or made is None:
         return None
-    old = None if data is None else Side(data, before.mode)
+    old = None if data is None else FileSide(data, before.mode)
     try:
-        words = render_patch([Changed(diff.step.path, old, Side(made, after.mode))]).decode()
+        words = render_patch([FileDelta(diff.step.path, old, FileSide(made, after.mode))]).decode()
     except UnicodeDecodeError:
         return None
     patch = part_of(words, diff.step.path)
@@ -101,7 +101,7 @@ class Replay:
     def __init__(self, diffs: Sequence[Diff], known: Mapping[str, bytes]) -> None:
         self._diffs = diffs[-MOST:]
         self._known = dict(known)
-        self._given: dict[tuple[FileAt, int], _State | None] = {}
+        self._given: dict[tuple[FileAt, int], _ReplayState | None] = {}
         learn(self._diffs, self._known)
 
     def links(self, before: FileAt, after: FileAt) -> tuple[Link, ...] | None:
@@ -112,7 +112,7 @@ class Replay:
         found = self._way(before, after)
         return None if found is None else tuple(found.values())
 
-    def steps(self, before: FileAt, after: FileAt) -> set[Step]:
+    def steps(self, before: FileAt, after: FileAt) -> set[PathChange]:
         """Those approved changes that lead from one state to the other."""
         return {self._diffs[place].step for place in self._way(before, after) or ()}
 
@@ -121,7 +121,7 @@ class Replay:
         if data is None or after == NOT_THERE:
             return None
         for first in reversed(range(len(self._diffs))):
-            state, links = _State(before, data), dict[int, Link]()
+            state, links = _ReplayState(before, data), dict[int, Link]()
             for place in range(first, len(self._diffs)):
                 given = self._applied(state, place, after.blob)
                 if given is None:
@@ -132,13 +132,13 @@ class Replay:
                     return links
         return None
 
-    def _applied(self, state: _State, place: int, like: str) -> _State | None:
+    def _applied(self, state: _ReplayState, place: int, like: str) -> _ReplayState | None:
         key = state.at, place
         if key not in self._given:
             self._given[key] = self._apply(state, self._diffs[place], like)
         return self._given[key]
 
-    def _apply(self, state: _State, diff: Diff, like: str) -> _State | None:
+    def _apply(self, state: _ReplayState, diff: Diff, like: str) -> _ReplayState | None:
         before, after = diff.step.before, diff.step.after
         if (before == NOT_THERE) is not (state.at == NOT_THERE):
             return None
@@ -149,15 +149,15 @@ class Replay:
             return None
         mode = after.mode if before.mode != after.mode else state.at.mode
         at = FileAt(mode, codec.blob_id(data, like=like))
-        return _State(at, data) if at != state.at else None
+        return _ReplayState(at, data) if at != state.at else None
 
-    def _merged(self, state: _State, diff: Diff) -> bytes | None:
+    def _merged(self, state: _ReplayState, diff: Diff) -> bytes | None:
         """As git does it, if lines beside the approved ones have changed."""
         before, after = (self._known.get(one.blob) for one in (diff.step.before, diff.step.after))
         if before is None or after is None or state.data == before:
             return None
         mode = state.at.mode
-        merged = merge_file(Side(before, mode), Side(state.data, mode), Side(after, mode))
+        merged = merge_file(FileSide(before, mode), FileSide(state.data, mode), FileSide(after, mode))
         return merged.side.data if isinstance(merged, MergedFile) and merged.side else None
 
 

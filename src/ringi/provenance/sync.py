@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from ringi.approvals.statement import Synced
 from ringi.errors import PushRefused
 from ringi.kernel.text import Text
-from ringi.provenance.ports import Exchange
+from ringi.provenance.ports import NotesRemote
 
 _TRIES: Final = 5
 
 
 def sync(
-    exchange: Exchange,
+    exchange: NotesRemote,
     name: str,
     *,
     push: bool,

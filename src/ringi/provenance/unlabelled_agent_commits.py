@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from ringi.approvals.statement import FileAt, Step
+from ringi.approvals.statement import FileAt, PathChange
 from ringi.patch.file_merge import MergedFile, merge_file
 from ringi.patch.parse import parse_patch
-from ringi.patch.render import Side
+from ringi.patch.render import FileSide
 from ringi.provenance.chain import Merge
 from ringi.provenance.commits import PathHistory
 from ringi.provenance.notes_of_clone import Made
@@ -25,7 +25,7 @@ _Lines = Counter[bytes]
 
 
 def brought_by(
-    history: History, known: PathHistory, made: Sequence[Made], base: Iterable[Step]
+    history: History, known: PathHistory, made: Sequence[Made], base: Iterable[PathChange]
 ) -> Mapping[str, Made]:
     """By commit, the run whose lines it brings.
 
@@ -93,7 +93,7 @@ def _is_plain(history: History, path: str, merge: Merge) -> bool:
         history.file(commit, path) for commit in (base, ours, theirs, merge.evidence.commit)
     )
     mode = merge.after.mode
-    found = merge_file(*(None if data is None else Side(data, mode) for data in (was, one, other)))
+    found = merge_file(*(None if data is None else FileSide(data, mode) for data in (was, one, other)))
     return not isinstance(found, MergedFile) or (found.side and found.side.data) == now
 
 

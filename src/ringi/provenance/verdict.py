@@ -77,7 +77,7 @@ class Evidence(Document, frozen=True, kw_only=True, omit_defaults=True):
     """Its diff, applied to other bytes than those that were approved, gives exactly these."""
 
 
-class Problem(NamedTuple):
+class ProofProblem(NamedTuple):
     """What keeps approvals from counting at all."""
 
     what: Text

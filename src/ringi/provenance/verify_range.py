@@ -13,14 +13,14 @@ from msgspec import UNSET
 
 from ringi.approvals.forge import ReviewWitness
 from ringi.approvals.signing import SignerList
-from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, Step
+from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, PathChange
 from ringi.config.pins import SIGNERS
 from ringi.errors import NoSuchCommit
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.provenance.chain import Link, level_of, merged, strongest, uses_twice
 from ringi.provenance.commits import PathHistory, by_path, proof_of, related, taken_for_runs
 from ringi.provenance.envelope import Grounds, Judged, judged, refusal
-from ringi.provenance.notes_of_clone import Notes
+from ringi.provenance.notes_of_clone import CloneNotes
 from ringi.provenance.ports import History, PastCommit, PastSignatures
 from ringi.provenance.replay import Diff, Replay, in_own_words, learn, part_of
 from ringi.provenance.unlabelled_agent_commits import brought_by
@@ -29,7 +29,7 @@ from ringi.provenance.verdict import (
     FileVerdict,
     Level,
     Mode,
-    Problem,
+    ProofProblem,
     RangeVerdict,
     Side,
     at_least,
@@ -63,7 +63,7 @@ class Findings(NamedTuple):
     document: RangeVerdict
     why: Mapping[str, tuple[Text, ...]]
     """By path as in the document, its reasons as translatable sentences."""
-    problems: tuple[Problem, ...]
+    problems: tuple[ProofProblem, ...]
 
 
 class Signing(NamedTuple):
@@ -104,7 +104,7 @@ class _Examined:
             for change in history.net(asked.base, asked.head)
             if asked.only in {"", change.path}
         }
-        self._notes = Notes(history, self._net)
+        self._notes = CloneNotes(history, self._net)
         self._judged: list[Judged] = []
         self._commits: dict[str, PathHistory] = {}
         self._chains: dict[str, tuple[Link, ...] | None] = dict.fromkeys(self._net)
@@ -152,7 +152,7 @@ class _Examined:
             change = self._net[path]
             self._chains[path] = strongest(change.before, change.after, self._links(path))
 
-    def _given(self, path: str) -> Iterator[tuple[Step, Judged]]:
+    def _given(self, path: str) -> Iterator[tuple[PathChange, Judged]]:
         """The approvals of the path, whether they count or not."""
         for step, places in self._notes.steps.get(path, {}).items():
             yield from ((step, self._judged[place]) for place in places)
@@ -169,7 +169,7 @@ class _Examined:
             found += merged(commit.merges, found, commit.made - {self._net[path].before})
         return found
 
-    def _counting(self, path: str) -> list[tuple[Step, Judged]]:
+    def _counting(self, path: str) -> list[tuple[PathChange, Judged]]:
         """The approvals of changes that nobody took back with a later signature."""
         given = [(step, one) for step, one in self._given(path) if refusal(one, step) is None]
         back: dict[tuple[FileAt, FileAt], str] = {}
@@ -262,25 +262,25 @@ class _Examined:
         )
         return Findings(document, why, problems)
 
-    def _problems(self) -> Iterator[Problem]:
+    def _problems(self) -> Iterator[ProofProblem]:
         if self._cut_off:
             what = Text("This clone is shallow: which repository it is of cannot be known, so nothing counts")
-            yield Problem(what, ("git fetch --unshallow",))
+            yield ProofProblem(what, ("git fetch --unshallow",))
             return
         if self._net and not self._grounds.lists:
             what = Text(
                 "No signers are listed in {list} of the base, and none in your own list", list=PROJECTS
             )
-            yield Problem(what, ("ringi init --key",))
+            yield ProofProblem(what, ("ringi init --key",))
         covered = all(suffices(self._level(path), Mode.AGENTS) for path in self._net)
         # Whoever asks about reviews expects some: a squash may name no agent, and only a note knows better.
         if not self._notes.any and (self._forge or not covered):
             what = Text("This clone has no notes, and they have the approvals")
-            yield Problem(what, ("ringi sync", f"git fetch origin {NOTES}:{NOTES}"))
+            yield ProofProblem(what, ("ringi sync", f"git fetch origin {NOTES}:{NOTES}"))
         # One of them may take back what covers a file here.
         if count := len(self._history.unread):
             what = Text("{count} notes cannot be read here; a partial clone leaves them out", count=count)
-            yield Problem(what, ("git fetch --refetch --no-filter origin",))
+            yield ProofProblem(what, ("git fetch --refetch --no-filter origin",))
 
     def _reasons(self, path: str) -> Iterator[Text]:
         if self._cut_off:
@@ -300,7 +300,7 @@ class _Examined:
         for blob in blobs & self._notes.damaged.keys():
             yield Text("a note on it does not count: {why}", why=self._notes.damaged[blob])
         used = {link.evidence for link in self._chains[path] or ()}
-        other: list[tuple[Evidence, Step]] = []
+        other: list[tuple[Evidence, PathChange]] = []
         counting = self._counting(path)
         for step, given in self._given(path):
             if why := refusal(given, step):
@@ -317,7 +317,7 @@ class _Examined:
             yield _unlike(change, *max(other, key=lambda pair: pair[0].at))
 
 
-def _diffs(counting: Iterable[tuple[Step, Judged]], most: int = 0) -> Iterator[Diff]:
+def _diffs(counting: Iterable[tuple[PathChange, Judged]], most: int = 0) -> Iterator[Diff]:
     """Oldest first; of more than `most` the newest."""
     for step, given in sorted(counting, key=lambda pair: pair[1].evidence.at)[-most:]:
         diff = given.statement.predicate.diff
@@ -331,7 +331,9 @@ def _checked(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
     return in_own_words(diff, known) if evidence.level is Level.CONFIRMED and evidence.review else diff
 
 
-def _file(change: Step, chain: tuple[Link, ...] | None, why: Mapping[str, tuple[Text, ...]]) -> FileVerdict:
+def _file(
+    change: PathChange, chain: tuple[Link, ...] | None, why: Mapping[str, tuple[Text, ...]]
+) -> FileVerdict:
     path = _shown(change.path)
     return FileVerdict(
         path=path,
@@ -368,7 +370,7 @@ def _by_agents(commits: PathHistory | None) -> Iterator[Text]:
             )
 
 
-def _unlike(change: Step, evidence: Evidence, step: Step) -> Text:
+def _unlike(change: PathChange, evidence: Evidence, step: PathChange) -> Text:
     if step.after == change.after:
         return Text(
             "{name} approved these bytes in place of {approved}, and here they replace {found}",
@@ -414,9 +416,9 @@ def _lists(history: History, trusted: str, own: SignerList | None) -> Iterator[S
         yield own
 
 
-def _past(history: History, base: str, paths: Collection[str]) -> dict[str, list[Step]]:
+def _past(history: History, base: str, paths: Collection[str]) -> dict[str, list[PathChange]]:
     """For each path what the base and the commits before it did to it, the newest first."""
-    found: dict[str, list[Step]] = {}
+    found: dict[str, list[PathChange]] = {}
     for step in history.steps_to(base, paths) if base and paths else ():
         known = found.setdefault(step.path, [])
         if len(known) < _MOST_REPLAYED:
@@ -424,20 +426,20 @@ def _past(history: History, base: str, paths: Collection[str]) -> dict[str, list
     return found
 
 
-def _ends(change: Step, commits: PathHistory | None) -> Iterator[tuple[FileAt, FileAt]]:
+def _ends(change: PathChange, commits: PathHistory | None) -> Iterator[tuple[FileAt, FileAt]]:
     """All at once, and commit by commit where nothing else leads on."""
     yield change.before, change.after
     if commits:
         yield from ((before, after) for before, after, _ in commits.assisted[-_MOST_REPLAYED:])
 
 
-def _used(given: Sequence[Link], replay: Replay, past: Iterable[Step]) -> set[Step]:
+def _used(given: Sequence[Link], replay: Replay, past: Iterable[PathChange]) -> set[PathChange]:
     """What the base has already: replayed, it would bring back what was taken out since."""
-    used: set[Step] = set()
+    used: set[PathChange] = set()
     for step in past:
         chain = strongest(step.before, step.after, given)
         if chain is not None:
-            used |= {Step(step.path, link.before, link.after) for link in chain}
+            used |= {PathChange(step.path, link.before, link.after) for link in chain}
         else:
             used |= replay.steps(step.before, step.after)
     return used

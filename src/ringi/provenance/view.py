@@ -13,7 +13,7 @@ from ringi.provenance.verdict import (
     Level,
     LineVerdict,
     Mode,
-    Problem,
+    ProofProblem,
     RangeVerdict,
     at_least,
     weakest,
@@ -24,7 +24,7 @@ _MOST_COVERED: Final = 30
 
 
 def range_lines(
-    document: RangeVerdict, why: Mapping[str, Sequence[Text]], problems: Sequence[Problem]
+    document: RangeVerdict, why: Mapping[str, Sequence[Text]], problems: Sequence[ProofProblem]
 ) -> Iterator[Line]:
     """`why` and `problems` are the document's, as translatable sentences."""
     yield line(_taken(document))

@@ -11,7 +11,7 @@ from ringi.approvals.statement import Approved
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
 from ringi.patch.render import lines_of, matching_blocks
-from ringi.provenance.notes_of_clone import Notes
+from ringi.provenance.notes_of_clone import CloneNotes
 from ringi.provenance.ports import History
 from ringi.provenance.replay import part_of
 from ringi.provenance.verdict import Evidence, LineVerdict, Mode
@@ -57,7 +57,7 @@ def _line_before(old: list[bytes], new: list[bytes], line: int) -> int | None:
 
 def _bringing(history: History, path: str, text: bytes, chain: tuple[Evidence, ...]) -> Evidence | None:
     """The newest link of the chain whose diff adds the line; the last one if no diff tells."""
-    notes = Notes(history, [path])
+    notes = CloneNotes(history, [path])
     notes.follow_all()
     diffs = {_key(one.statement.predicate): one.statement.predicate.diff for one in notes.approvals}
     for evidence in reversed(chain):

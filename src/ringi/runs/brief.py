@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from ringi.engine.run_plan import AcceptanceCriterion, RunPlan, RunRole, RunStep
 from ringi.kernel.text import Text, in_language, visible
 from ringi.models.usage import Language
-from ringi.project.compose import Section, composed
+from ringi.project.compose import ContextSection, composed
 
 MOST_TOKENS: Final = 6_000
 _LONGEST_LINE: Final = 500
@@ -27,7 +27,7 @@ JUDGES: Final = frozenset([RunRole.REVIEWER, RunRole.QA, RunRole.PLANNER])
 """They change nothing."""
 
 
-class Decision(NamedTuple):
+class SessionDecision(NamedTuple):
     """What a person decided in the planning session."""
 
     topic: str
@@ -43,7 +43,7 @@ class BriefFacts(NamedTuple):
     language: Language
     answers: tuple[tuple[str, str], ...] = ()
     """Questions of the planning session, and what a person answered."""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[SessionDecision, ...] = ()
     commits: Sequence[tuple[str, str]] = ()
     """The earlier ones of this run: id, empty for whoever cannot look at it, and subject."""
     feedback: str = ""
@@ -66,7 +66,7 @@ def brief_of(facts: BriefFacts, tokens: int = MOST_TOKENS) -> str:
     return composed([*_sections(facts, in_language(facts.language))], tokens)
 
 
-def _sections(facts: BriefFacts, say: Say) -> Iterator[Section]:
+def _sections(facts: BriefFacts, say: Say) -> Iterator[ContextSection]:
     plan, step, data = facts.plan, facts.step, [say(_DATA), ""]
     number = next(at for at, one in enumerate(plan.steps, 1) if one.step_id == step.step_id)
     title = f"# {step.step_id} ({number}/{len(plan.steps)}): {_line(step.title)}"
@@ -100,14 +100,14 @@ def _sections(facts: BriefFacts, say: Say) -> Iterator[Section]:
 
 def _section(
     head: str, lines: Sequence[str], share: float, fenced: str = "", *, last: bool = False
-) -> Section:
+) -> ContextSection:
     """What is fenced comes in blocks, and never without the two ends of its fence."""
     before = ["", *lines]
     if not fenced:
         numbered = dict(enumerate([*before, ""]))
         end = len(numbered) - 1
         first, *others = ((at,) for at in range(1, end)) if end > 1 else [()]
-        return Section(head, numbered, [(0, *first, end), *others], share, last)
+        return ContextSection(head, numbered, [(0, *first, end), *others], share, last)
     # Longer than any inside, so that the text cannot end it.
     fence = "~" * max(_LEAST_FENCE, *(len(found) + 1 for found in ["", *_FENCE.findall(fenced)]))
     inside = _prose(fenced)
@@ -115,7 +115,7 @@ def _section(
     start, end = len(before) + 1, len(before) + 1 + len(inside)
     frame = (*range(start), end, end + 1)
     blocks = [tuple(range(at, min(at + _BLOCK, end))) for at in range(start, end, _BLOCK)]
-    return Section(head, numbered, [frame, *blocks], share, last)
+    return ContextSection(head, numbered, [frame, *blocks], share, last)
 
 
 def _line(text: str) -> str:
@@ -176,7 +176,7 @@ def _answers(answers: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield from (f"  → {first}", *(f"    {line}" for line in others))
 
 
-def _decisions(decisions: Iterable[Decision]) -> Iterator[str]:
+def _decisions(decisions: Iterable[SessionDecision]) -> Iterator[str]:
     for one in decisions:
         why = f" ({one.rationale})" if one.rationale else ""
         yield from _bullets([f"{one.topic}: {one.choice}. {one.description}{why}"])

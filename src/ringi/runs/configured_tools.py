@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from ringi.tools.effects import ToolEffect
-    from ringi.tools.mcp_connection import Server
+    from ringi.tools.mcp_connection import McpServer
     from ringi.tools.mcp_servers import McpServers
 
 
@@ -65,14 +65,14 @@ def token_variable(server: str) -> str:
 
 def _server(
     name: str, what: str, environment: Mapping[str, str], more: tuple[str, ...], folder: Path
-) -> "Server":
+) -> "McpServer":
     from ringi.tools.mcp_child import Program  # noqa: PLC0415  # as above
-    from ringi.tools.mcp_connection import Server  # noqa: PLC0415  # as above
+    from ringi.tools.mcp_connection import McpServer  # noqa: PLC0415  # as above
 
     if what.startswith(("http://", "https://")):
-        return Server(name, url=what, http=partial(_http, what, token_variable(name), environment))
+        return McpServer(name, url=what, http=partial(_http, what, token_variable(name), environment))
     passed = {**harmless(environment, more), "PWD": str(folder)}
-    return Server(name, Program(tuple(shlex.split(what)), folder, passed))
+    return McpServer(name, Program(tuple(shlex.split(what)), folder, passed))
 
 
 def _http(url: str, variable: str, environment: Mapping[str, str], most_bytes: int) -> "httpx2.AsyncClient":

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ringi.agents.sandbox import AgentSandbox, enclosed
-from ringi.agents.state import Surrounding
+from ringi.agents.state import SandboxContext
 from ringi.engine.plan_checks import dangers
-from ringi.kernel.process.capture import Ran, last
+from ringi.kernel.process.capture import CommandResult, last
 from ringi.kernel.process.program import in_copy
 from ringi.policy.gh import runs_gh
 from ringi.policy.masking import without_secrets
@@ -22,7 +22,7 @@ _KEPT_OUTPUT: Final = 65_536
 
 
 class CopyCommands(NamedTuple):
-    workspace: Surrounding
+    workspace: SandboxContext
     environment: Mapping[str, str]
     mask: Callable[[str], str]
     sandbox: AgentSandbox
@@ -56,7 +56,9 @@ def _is_utf8(text: str) -> bool:
         return False
 
 
-def run_in_copy(copy: WorkCopy, commands: CopyCommands, argv: Sequence[str], timeout_sec: float) -> Ran:
+def run_in_copy(
+    copy: WorkCopy, commands: CopyCommands, argv: Sequence[str], timeout_sec: float
+) -> CommandResult:
     """Raises NoSuchProgram, StorageFailed, Interrupted."""
     workspace = commands.workspace
     without = without_gh(workspace, copy, without_secrets(commands.environment))

@@ -28,7 +28,7 @@ _NAMED: Final = 3
 HIDDEN: Final = "it may hold credentials, or context.never_send names it"
 
 
-class _Seen(NamedTuple):
+class _SeenTree(NamedTuple):
     tree: str
     files: tuple[str, ...]
     mark: bytes
@@ -41,7 +41,7 @@ class CopyFiles:
         self._copy = copy
         self._never = globs(tuple(never_send))
         self._lock = threading.Lock()
-        self._now: _Seen | None = None
+        self._now: _SeenTree | None = None
 
     def known(self) -> tuple[str, ...]:
         """Its files, without what git ignores."""
@@ -60,13 +60,13 @@ class CopyFiles:
             tree = self._look().tree
             return changed_between(self._copy, before, tree) if tree != before else ()
 
-    def _look(self) -> _Seen:
+    def _look(self) -> _SeenTree:
         """Captured once, and again if somebody else captured the copy or laid it out since."""
         index = self._copy.shadow.git_dir / "index"
         if self._now is None or signature(index) != self._now.mark:
             tree = capture(self._copy)[0].tree
             names = names_in(self._copy.shadow.git.run("ls-tree", "-r", "-z", "--name-only", tree))
-            self._now = _Seen(tree, tuple(map(os.fsdecode, names)), signature(index))
+            self._now = _SeenTree(tree, tuple(map(os.fsdecode, names)), signature(index))
         return self._now
 
     def may_show(self, path: str) -> bool:

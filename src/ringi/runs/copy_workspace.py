@@ -44,8 +44,8 @@ from ringi.runs.branch import BranchOf, RunBranch, base_of, dirty_files, require
 from ringi.runs.changed_steps import evidence_of
 from ringi.runs.document import Evidence, Run, StepState, Stop, StopCode, stop_for
 from ringi.runs.run_context import refusal
-from ringi.runs.run_workspace import Begun, Decided, Decision, Merged
-from ringi.runs.scope import Changes
+from ringi.runs.run_workspace import Decided, MergedStep, StepBase, StepDecision
+from ringi.runs.scope import TreeChanges
 from ringi.runs.start import require_no_main_branch
 from ringi.runs.step_plan import StepEnd, StepPlan, propose_step, step_end
 from ringi.sessions.request_files import FOLDER, SUFFIX
@@ -54,7 +54,7 @@ from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import RUN, CopyRun, lay_over
 from ringi.tree.copy_steps import files_to, line_counts, patch_between, since, stand_at
-from ringi.tree.difference import Difference
+from ringi.tree.difference import TreeDifference
 from ringi.tree.editable_installs import results_doubt
 from ringi.tree.tree import Tree
 
@@ -75,12 +75,12 @@ class RunBench:
         """The last lines of commands, by tree and command, for the checks of a plan."""
         self._seen = ""
         """The tree of the copy, if nobody has worked in it since it was captured."""
-        self._measured: Difference | None = None
+        self._measured: TreeDifference | None = None
         """What was measured last. It has the bytes, so it stays true whatever is done in the copy."""
 
     # ------------------------------------------------------------------ the beginning
 
-    def begin(self, run: Run, plan: RunPlan) -> Begun | Stop:
+    def begin(self, run: Run, plan: RunPlan) -> StepBase | Stop:
         root = self._workspace.places.root
         try:
             branch = _branch_to_make(self._workspace, run)
@@ -97,7 +97,7 @@ class RunBench:
             copy = None
         copy = copy or _make(self._workspace, run)
         self._seen = _bring_to(copy, branch)
-        return Begun(branch.of.base_commit, self._seen, copy.id)
+        return StepBase(branch.of.base_commit, self._seen, copy.id)
 
     # ------------------------------------------------------------------ the copy
 
@@ -108,26 +108,26 @@ class RunBench:
         self._seen = ""
         return _open_copy(self._workspace, run)
 
-    def new_copy(self, run: Run) -> Begun:
+    def new_copy(self, run: Run) -> StepBase:
         branch = self._workspace.branch(run.run_id)
         branch.make()
         if (old := _copy_of(self._workspace.places.copies, run.run_id)) is not None:
             old.remove()
         copy = _make(self._workspace, run)
         self._seen = _bring_to(copy, branch)
-        return Begun(run.base_commit, self._seen, copy.id)
+        return StepBase(run.base_commit, self._seen, copy.id)
 
     def stand_at(self, run: Run, tree: str) -> None:
         if self._seen != tree:
             stand_at(_open_copy(self._workspace, run), tree)
             self._seen = tree
 
-    def measure(self, run: Run, base_tree: str) -> Changes:
+    def measure(self, run: Run, base_tree: str) -> TreeChanges:
         copy = _open_copy(self._workspace, run)
         found = since(copy, base_tree).difference()
         self._seen = found.tree
         self._measured = found
-        return Changes(found.tree, line_counts(copy, found), found.left_out)
+        return TreeChanges(found.tree, line_counts(copy, found), found.left_out)
 
     def patch(self, run: Run, base_tree: str, tree: str) -> bytes:
         return patch_between(_open_copy(self._workspace, run), base_tree, tree)
@@ -195,7 +195,7 @@ class RunBench:
         )
         return propose_step(self._workspace.on_branch(run.run_id), difference, order)
 
-    def _difference(self, run: Run, state: StepState) -> Difference:
+    def _difference(self, run: Run, state: StepState) -> TreeDifference:
         """Of the step's tree to the one that it began with."""
         self.stand_at(run, state.tree)
         most, known = self._workspace.config.limits.max_specs, self._measured
@@ -209,16 +209,16 @@ class RunBench:
             difference = since(copy, state.base_tree).difference(most)
         return difference
 
-    def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> Decision:
+    def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> StepDecision:
         there, waits, why = self._workspace.on_branch(run.run_id), Text(""), ""
         if not in_turn:
             open_ = there.plan.get_state(state.plan_id).status in _UNDECIDED
             words = _sent_back(there, state) if open_ else ""
-            return Decision(Decided.DECLINED if words else Decided.WAITS, words=words)
+            return StepDecision(Decided.DECLINED if words else Decided.WAITS, words=words)
         for _ in range(2):  # once more if an approval has ended
             if there.plan.get_state(state.plan_id).status in _UNDECIDED:
                 if words := _sent_back(there, state):
-                    return Decision(Decided.DECLINED, words=words)
+                    return StepDecision(Decided.DECLINED, words=words)
                 waits = _ask_standing(there, state.plan_id)
             if there.plan.get_state(state.plan_id).status not in _APPROVED:
                 break
@@ -230,24 +230,24 @@ class RunBench:
         if status in _APPROVED:
             return _not_carried_out(there, document, why)
         if status is PlanStatus.DISCARDED:
-            return Decision(Decided.THROWN_AWAY)
+            return StepDecision(Decided.THROWN_AWAY)
         if status is PlanStatus.COMPLETED:
             self._seen = ""
             return _ended(self._workspace, run, there, state, document)
-        return Decision(Decided.WAITS, words=str(waits))
+        return StepDecision(Decided.WAITS, words=str(waits))
 
-    def merge(self, run: Run, state: StepState) -> Merged:
+    def merge(self, run: Run, state: StepState) -> MergedStep:
         there = self._workspace.on_branch(run.run_id)
         copy = self.copy(run)
         base = _bring_to(copy, self._workspace.branch(run.run_id))
         document = there.plan.get(state.plan_id)
         if document.state.status is PlanStatus.COMPLETED:
-            return Merged(base, base, document.plan.version, over=True)
+            return MergedStep(base, base, document.plan.version, over=True)
         its_turn = replace(document, step=UNSET)  # until then no step is compared with the branch
         if changed_files(there, its_turn):
             if conflicts := open_conflicts(there, its_turn):
                 paths = tuple(dict.fromkeys(one.about.path for one in conflicts))
-                return Merged(base, "", document.plan.version, paths)
+                return MergedStep(base, "", document.plan.version, paths)
             merged = merged_specs(there, its_turn)
             set_specs(
                 there,
@@ -263,7 +263,7 @@ class RunBench:
             )
         stored = there.plan.stored(state.plan_id)
         lay_over(Tree(OsFileSystem(), copy.tree), files_after(there, stored))
-        return Merged(base, copy.shadow.capture().tree, stored.document.plan.version)
+        return MergedStep(base, copy.shadow.capture().tree, stored.document.plan.version)
 
     def throw_away(self, state: StepState) -> str:
         if not state.plan_id:
@@ -295,7 +295,7 @@ class RunBench:
 
 def _ended(
     workspace: Workspace, run: Run, there: Workspace, state: StepState, document: PlanDocument
-) -> Decision:
+) -> StepDecision:
     end = step_end(there, state.plan_id) or StepEnd()
     after = [one for one in document.state.checks if one.phase is CheckPhase.AFTER]
     evidence = tuple(evidence_of(one) for one in after)
@@ -307,7 +307,7 @@ def _ended(
             dry = tuple(evidence_of(one, sandboxed=True) for one in _tested(document, tree))
         used = [one.proof for one in there.store.approvals.of(state.plan_id) if one.spent_by]
         grant = used[-1].grant or "" if used else ""
-        return Decision(
+        return StepDecision(
             Decided.COMMITTED,
             end.commit,
             version=version,
@@ -318,16 +318,16 @@ def _ended(
         )
     if any(not one.passed for one in after):
         words = next(one.output for one in after if not one.passed)
-        return Decision(Decided.TESTS_FAILED, words=words, evidence=evidence)
+        return StepDecision(Decided.TESTS_FAILED, words=words, evidence=evidence)
     what = Decided.REWRITTEN if end.rewritten else Decided.NOT_COMMITTED
-    return Decision(what, words=str(end.failed or ""))
+    return StepDecision(what, words=str(end.failed or ""))
 
 
-def _not_carried_out(there: Workspace, document: PlanDocument, why: str) -> Decision:
+def _not_carried_out(there: Workspace, document: PlanDocument, why: str) -> StepDecision:
     failed = failing_test(document)
     if failed is None or not why:
-        return Decision(Decided.NOT_CARRIED_OUT, words=why)
-    return Decision(
+        return StepDecision(Decided.NOT_CARRIED_OUT, words=why)
+    return StepDecision(
         Decided.CHANGE_FAILED,
         words=failed.output,
         tested=(evidence_of(failed, sandboxed=True),),

@@ -21,7 +21,7 @@ _SHOWN: Final = 3
 """Commands named in one line."""
 
 
-class Verdict(StrEnum):
+class CriterionVerdict(StrEnum):
     NOT_CHECKED = "not_checked"
 
 
@@ -39,7 +39,7 @@ class CriterionResult(NamedTuple):
     steps: tuple[StepResult, ...]
     lacks: Text | None
     """The same about its steps."""
-    verdict: Verdict = Verdict.NOT_CHECKED
+    verdict: CriterionVerdict = CriterionVerdict.NOT_CHECKED
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

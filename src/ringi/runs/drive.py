@@ -21,7 +21,7 @@ from ringi.kernel.telemetry.port import (
     SESSION_ID,
     WORKFLOW,
     Component,
-    Level,
+    LogLevel,
     Value,
 )
 from ringi.kernel.text import Text
@@ -38,7 +38,7 @@ from ringi.runs.loop import carry_on
 from ringi.runs.model_budget import run_budget
 from ringi.runs.process.completion import is_stuck, resumed
 from ringi.runs.run_context import RunContext
-from ringi.runs.run_workspace import Bench, RunEvent
+from ringi.runs.run_workspace import RunEvent, RunWorkspace
 from ringi.runs.start import covering, require_current, require_open
 
 if TYPE_CHECKING:
@@ -102,19 +102,23 @@ def _traced(context: RunContext) -> Run:
     if run.planning_session_id:
         about[SESSION_ID] = run.planning_session_id
     begun = "started" if run.phase is RunPhase.PLANNING else "resumed"
-    log(Component.EXECUTION, Level.INFO, f"Run {begun}: {run.run_id}")
+    log(Component.EXECUTION, LogLevel.INFO, f"Run {begun}: {run.run_id}")
     with spans.root("ringi.run", run.run_id, about) as span:
         run = carry_on(context)
         span.note({OUTCOME: str(run.phase)})
     if run.stop is None:
-        log(Component.EXECUTION, Level.INFO, f"Run {run.phase}: {run.run_id}")
+        log(Component.EXECUTION, LogLevel.INFO, f"Run {run.phase}: {run.run_id}")
     else:
-        log(Component.EXECUTION, Level.WARN, f"Run stopped, {run.stop.reason_code}", run.stop.message)
+        log(Component.EXECUTION, LogLevel.WARN, f"Run stopped, {run.stop.reason_code}", run.stop.message)
     return run
 
 
 def _context(
-    workspace: Workspace, bench: Bench, run: Run, options: RunOptions, on_event: Callable[[RunEvent], None]
+    workspace: Workspace,
+    bench: RunWorkspace,
+    run: Run,
+    options: RunOptions,
+    on_event: Callable[[RunEvent], None],
 ) -> RunContext:
     command = options.role or run.implementer
     roles = workspace.roles({RunRole.IMPLEMENTER: command} if command else None)
@@ -135,7 +139,7 @@ def _context(
     )
 
 
-def _ready(workspace: Workspace, bench: Bench, run: Run, plan: RunPlan, options: RunOptions) -> Run:
+def _ready(workspace: Workspace, bench: RunWorkspace, run: Run, plan: RunPlan, options: RunOptions) -> Run:
     """The run as the loop can go on with it."""
     if options.role and actor_at(workspace.person) is Actor.USER:  # an agent's choice is for its own call
         run = replace(run, implementer=options.role)
@@ -176,7 +180,7 @@ def _unapproved(run: Run) -> Run:
                                                         RunPhase.NEEDS_INPUT)  # fmt: skip
 
 
-def _anew(bench: Bench, run: Run, index: int) -> Run:
+def _anew(bench: RunWorkspace, run: Run, index: int) -> Run:
     """The steps from this one on; in another copy if theirs is lost, with all that are not committed."""
     lost = False
     try:
@@ -196,7 +200,7 @@ def _anew(bench: Bench, run: Run, index: int) -> Run:
     return replace(run, base_tree=begun.base_tree)
 
 
-def _with_feedback(workspace: Workspace, bench: Bench, run: Run, index: int) -> Run:
+def _with_feedback(workspace: Workspace, bench: RunWorkspace, run: Run, index: int) -> Run:
     """A step that waits or stopped is made again if a person has said since what should be different.
 
     An agent's words reach the next turn, but take back nothing that waits for a person.

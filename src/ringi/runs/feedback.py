@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ringi.engine.process import Feedback
+from ringi.engine.process import RunFeedback
 from ringi.runs.document import Run, StepStatus
 from ringi.runs.machine import anew_from, with_step
 
 _S = StepStatus
 
 
-def unheard(run: Run, said: Sequence[Feedback]) -> tuple[Feedback, ...]:
+def unheard(run: Run, said: Sequence[RunFeedback]) -> tuple[RunFeedback, ...]:
     return tuple(one for one in said if one.feedback_id not in run.heard)
 
 
-def told(run: Run, index: int, said: Sequence[Feedback]) -> Run:
+def told(run: Run, index: int, said: Sequence[RunFeedback]) -> Run:
     """The run whose step gets these words in its next turn."""
     words = [run.steps[index].feedback, *(str(one.quoted) for one in said)]
     step = with_step(run, index, feedback="\n\n".join(filter(None, words)))

@@ -62,7 +62,7 @@ class RunFiles:
         try:
             os.ftruncate(descriptor, 0)
             if self._unwritten is None:
-                log = _Log(descriptor, self._mask)
+                log = _GrowingLog(descriptor, self._mask)
                 yield log.write
                 log.finish()
             else:
@@ -141,7 +141,7 @@ def _not_kept(size: int) -> Text:
     return Text("{count} bytes, not kept: the repository is confidential (logs.confidential)", count=size)
 
 
-class _Log:
+class _GrowingLog:
     """A log as it grows: its beginning, and from then on its end, written anew now and then."""
 
     def __init__(self, descriptor: int, mask: Callable[[str], str]) -> None:

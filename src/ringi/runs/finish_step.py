@@ -11,7 +11,7 @@ from ringi.runs.changed_steps import RESULT_WAITS, stop_after_change
 from ringi.runs.document import RunPhase, StepStatus, StopCode
 from ringi.runs.machine import with_step
 from ringi.runs.run_context import RunContext, stop_of
-from ringi.runs.run_workspace import Decided, Decision
+from ringi.runs.run_workspace import Decided, StepDecision
 from ringi.runs.testing import evidence_on, gate_failed, gates_of
 
 _E, _S = EventKind, StepStatus
@@ -58,7 +58,7 @@ def decide(context: RunContext, index: int) -> None:
         context.halt(stop)
 
 
-def _committed(context: RunContext, index: int, decision: Decision) -> None:
+def _committed(context: RunContext, index: int, decision: StepDecision) -> None:
     run, step, state = context.at(index)
     evidence, lines, files = state.evidence, state.lines, state.files
     if decision.tree:
@@ -91,7 +91,7 @@ def _committed(context: RunContext, index: int, decision: Decision) -> None:
         context.halt(stop)
 
 
-def _change_failed(context: RunContext, index: int, decision: Decision) -> None:
+def _change_failed(context: RunContext, index: int, decision: StepDecision) -> None:
     """Nobody works on it again: only the person can mend what they changed, or send it back."""
     run, step, state = context.at(index)
     failed = decision.tested[0]
@@ -101,7 +101,7 @@ def _change_failed(context: RunContext, index: int, decision: Decision) -> None:
     context.halt(replace(stop, detail=detail), noted, phase=RunPhase.NEEDS_INPUT)
 
 
-def _waits(context: RunContext, index: int, decision: Decision) -> None:
+def _waits(context: RunContext, index: int, decision: StepDecision) -> None:
     """A later step may be sent back before somebody decides about this one: it is made again first."""
     run, step, _ = context.at(index)
     for at, later in enumerate(run.steps):
@@ -114,7 +114,7 @@ def _waits(context: RunContext, index: int, decision: Decision) -> None:
     context.halt(stop_of(StopCode.APPROVAL_NEEDED, message, f"ringi continue {run.run_id}", step))
 
 
-def _declined(context: RunContext, index: int, decision: Decision) -> None:
+def _declined(context: RunContext, index: int, decision: StepDecision) -> None:
     """The role works on with the person's words; what was built on it is made anew, with theirs."""
     run, step, state = context.at(index)
     mask = context.workspace.mask

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.engine.process import Feedback
+from ringi.engine.process import RunFeedback
 from ringi.errors import BadFeedback
 from ringi.runs.document import StopCode
 from ringi.runs.start import require_current
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 LONGEST: Final = 8_000
 
 
-class Given(NamedTuple):
-    feedback: Feedback
+class GivenFeedback(NamedTuple):
+    feedback: RunFeedback
     reopens: bool
     """The step that waits is made again with it, once somebody goes on with the run."""
 
 
-def give_feedback(workspace: Workspace, run_id: str, text: str, source: str = "api") -> Given:
+def give_feedback(workspace: Workspace, run_id: str, text: str, source: str = "api") -> GivenFeedback:
     """Recorded at once; a run that works hears it before its next action.
 
     What an agent says is marked as such and never counts as a person's. Raises RunOver, NotPermitted,
@@ -37,7 +37,7 @@ def give_feedback(workspace: Workspace, run_id: str, text: str, source: str = "a
     if why := unfit(words, LONGEST):
         raise BadFeedback(why=why)
     agent = person.agent() is not None
-    said = Feedback(
+    said = RunFeedback(
         feedback_id=workspace.ids(),
         run_id=run_id,
         at=workspace.clock.now(),
@@ -50,4 +50,4 @@ def give_feedback(workspace: Workspace, run_id: str, text: str, source: str = "a
         transaction.processes.add_feedback(said)
     # A revision that waits is decided about first.
     stopped = run.stop is not None and run.stop.reason_code is not StopCode.REVISION_WAITS
-    return Given(said, reopens=stopped and not agent)
+    return GivenFeedback(said, reopens=stopped and not agent)

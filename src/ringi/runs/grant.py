@@ -27,7 +27,7 @@ MOST_FILES: Final = 1_000_000
 """Only lines and steps are counted for a run."""
 
 
-class Wanted(NamedTuple):
+class GrantOptions(NamedTuple):
     """Where nothing is said, the plan of the run decides."""
 
     globs: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
     """The repository's hooks may run with each commit."""
 
 
-def draft_for_run(workspace: Workspace, name: str, wanted: Wanted, expires_at: str) -> GrantSubject:
+def draft_for_run(workspace: Workspace, name: str, wanted: GrantOptions, expires_at: str) -> GrantSubject:
     """What to sign. Raises BadGrant if the run could not use it, RunOver, MainBranch, NotFound."""
     run = workspace.store.runs.get(workspace.store.runs.find(name))
     plan = workspace.store.runs.plan(run.run_id)

@@ -15,7 +15,7 @@ from ringi.runs.document import Attempt, Run, Severity, StepStatus, StopCode
 from ringi.runs.machine import with_step
 from ringi.runs.role_work import RoleWork
 from ringi.runs.run_context import RunContext, stop_of
-from ringi.runs.scope import Changes, Violation, violations
+from ringi.runs.scope import TreeChanges, Violation, violations
 
 _S = StepStatus
 _SHOWN_OUTPUT: Final = 2_000
@@ -136,7 +136,7 @@ def _measure(context: RunContext, index: int, attempt: Attempt, earlier: tuple[A
     context.save(with_step(noted, index, status=_S.TESTING, feedback=""), f"{step.step_id}: testing")
 
 
-def _problems(context: RunContext, index: int) -> tuple[Changes, tuple[Violation, ...]]:
+def _problems(context: RunContext, index: int) -> tuple[TreeChanges, tuple[Violation, ...]]:
     run, step, state = context.at(index)
     changes = context.bench.measure(run, state.base_tree)
     found = violations(step, context.plan.limits, changes, run.allowed)

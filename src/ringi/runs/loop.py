@@ -17,7 +17,7 @@ from ringi.runs.document import Run, RunPhase, Stop
 from ringi.runs.finish_step import decide
 from ringi.runs.gates import missing
 from ringi.runs.implement_step import start, work
-from ringi.runs.machine import Act
+from ringi.runs.machine import RunAct
 from ringi.runs.run_context import RunContext, refusal
 from ringi.runs.testing import judge, test
 
@@ -71,15 +71,15 @@ def _finish(context: RunContext) -> None:
     context.save(done, "completed", EventKind.RUN_COMPLETED)
 
 
-_OF_RUN: Final[Mapping[Act, Callable[[RunContext], None]]] = {
-    Act.BEGIN: _begin,
-    Act.INTEGRATE: _integrate,
-    Act.FINISH: _finish,
+_OF_RUN: Final[Mapping[RunAct, Callable[[RunContext], None]]] = {
+    RunAct.BEGIN: _begin,
+    RunAct.INTEGRATE: _integrate,
+    RunAct.FINISH: _finish,
 }
-_OF_STEP: Final[Mapping[Act, Callable[[RunContext, int], None]]] = {
-    Act.START: start,
-    Act.WORK: work,
-    Act.TEST: test,
-    Act.JUDGE: judge,
-    Act.DECIDE: decide,
+_OF_STEP: Final[Mapping[RunAct, Callable[[RunContext, int], None]]] = {
+    RunAct.START: start,
+    RunAct.WORK: work,
+    RunAct.TEST: test,
+    RunAct.JUDGE: judge,
+    RunAct.DECIDE: decide,
 }

@@ -12,7 +12,7 @@ _S = StepStatus
 _MADE: Final = frozenset([_S.PROPOSED, _S.DONE])
 
 
-class Act(StrEnum):
+class RunAct(StrEnum):
     BEGIN = "begin"
     START = "start"
     WORK = "work"
@@ -23,17 +23,17 @@ class Act(StrEnum):
     FINISH = "finish"
 
 
-_ACTS: Final[Mapping[StepStatus, Act]] = {
-    _S.WAITING: Act.START,
-    _S.WORKING: Act.WORK,
-    _S.TESTING: Act.TEST,
-    _S.REVIEWING: Act.JUDGE,
-    _S.PROPOSED: Act.DECIDE,
+_ACTS: Final[Mapping[StepStatus, RunAct]] = {
+    _S.WAITING: RunAct.START,
+    _S.WORKING: RunAct.WORK,
+    _S.TESTING: RunAct.TEST,
+    _S.REVIEWING: RunAct.JUDGE,
+    _S.PROPOSED: RunAct.DECIDE,
 }
 
 
 class Due(NamedTuple):
-    act: Act
+    act: RunAct
     step: int = -1
     """Its place in the plan."""
 
@@ -41,14 +41,14 @@ class Due(NamedTuple):
 def due(run: Run) -> Due | None:
     """None if it is over, stopped, or has done as many steps as it may for now."""
     if run.phase is RunPhase.PLANNING:
-        return Due(Act.BEGIN)
+        return Due(RunAct.BEGIN)
     if run.phase is RunPhase.INTEGRATING:
-        return Due(Act.FINISH)
+        return Due(RunAct.FINISH)
     if run.phase is not RunPhase.EXECUTING:
         return None
     open_steps = [(at, step) for at, step in enumerate(run.steps) if step.status is not _S.DONE]
     if not open_steps:
-        return Due(Act.INTEGRATE)
+        return Due(RunAct.INTEGRATE)
     within = [(at, step) for at, step in open_steps if not run.most_steps or at < run.most_steps]
     unmade = [(at, step) for at, step in within if step.status not in _MADE]
     chosen = (within[:1] if run.review is Review.EACH else unmade) or within

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ringi.config.keys import MOST_TOKENS, Config, Llm, Role, Runs, to_limit
+from ringi.config.keys import MOST_TOKENS, Config, Llm, RoleConfig, RunsConfig, to_limit
 from ringi.errors import BudgetUsed
 from ringi.models.budget import (
     SpentOn,
@@ -16,7 +16,7 @@ from ringi.models.budget import (
 )
 from ringi.models.prompt import Prompt
 from ringi.models.usage import PLAYBOOK, RunBudget, Spent, TokenUsage
-from ringi.runs.role_model import LEAST_ANSWER, Limit, Limits
+from ringi.runs.role_model import LEAST_ANSWER, BudgetLimit, ModelLimits
 
 _FREE: Final = ("ollama:", "replay:", PLAYBOOK)
 
@@ -26,7 +26,7 @@ def price_of(model: str, prices: Mapping[str, tuple[float, float]]) -> tuple[flo
     return (0.0, 0.0) if model.startswith(_FREE) else prices.get(model)
 
 
-def run_budget(runs: Runs) -> RunBudget:
+def run_budget(runs: RunsConfig) -> RunBudget:
     phases = runs.budget
     return RunBudget(
         tokens=to_limit(runs.max_tokens, MOST_TOKENS),
@@ -37,30 +37,30 @@ def run_budget(runs: Runs) -> RunBudget:
     )
 
 
-def run_left(budget: RunBudget, spent: Spent) -> Iterator[Limit]:
+def run_left(budget: RunBudget, spent: Spent) -> Iterator[BudgetLimit]:
     """Of a whole run, and of each phase."""
     yield from _left("runs", budget.tokens, budget.dollars, spent)
     taken = by_phase(spent)
     for phase in SpentOn:
         if (most := limit_of(budget, phase)) is not None:
-            yield Limit(f"runs.budget.{phase}_tokens", tokens=most - taken[phase], phase=phase)
+            yield BudgetLimit(f"runs.budget.{phase}_tokens", tokens=most - taken[phase], phase=phase)
 
 
-def role_left(name: str, role: Role, spent: Spent) -> Iterator[Limit]:
+def role_left(name: str, role: RoleConfig, spent: Spent) -> Iterator[BudgetLimit]:
     yield from _left(f"roles.{name}", role.token_limit, role.dollar_limit, spent)
 
 
-def _left(name: str, tokens: int | None, dollars: float | None, spent: Spent) -> Iterator[Limit]:
+def _left(name: str, tokens: int | None, dollars: float | None, spent: Spent) -> Iterator[BudgetLimit]:
     if tokens is not None:
-        yield Limit(f"{name}.max_tokens", tokens=tokens - spent.input_tokens - spent.output_tokens)
+        yield BudgetLimit(f"{name}.max_tokens", tokens=tokens - spent.input_tokens - spent.output_tokens)
     if dollars is not None:
-        yield Limit(f"{name}.max_dollars", dollars=dollars - spent.dollars)
+        yield BudgetLimit(f"{name}.max_dollars", dollars=dollars - spent.dollars)
 
 
 def require_left(config: Config, prompt: Prompt, model: str, used: TokenUsage) -> None:
     """For the calls of a planning session: they count for the run that it becomes. Raises BudgetUsed."""
     price = price_of(model, config.llm.price_by_model)
-    limits = Limits(tuple(run_left(run_budget(config.runs), planned_with(used))), price)
+    limits = ModelLimits(tuple(run_left(run_budget(config.runs), planned_with(used))), price)
     read = read_tokens(prompt)
     least = TokenUsage(0, asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
     if key := limits.exceeded(least, {SpentOn.PLANNING: own_tokens(least)}):
@@ -69,4 +69,4 @@ def require_left(config: Config, prompt: Prompt, model: str, used: TokenUsage) -
 
 def priced(llm: Llm, model: str, usage: TokenUsage) -> TokenUsage:
     """With its cost, if the model's price is known."""
-    return Limits((), price_of(model, llm.price_by_model)).priced(usage)
+    return ModelLimits((), price_of(model, llm.price_by_model)).priced(usage)

@@ -18,16 +18,16 @@ from ringi.config.keys import Config
 from ringi.errors import InTheWay
 from ringi.kernel.fs import open_own
 from ringi.kernel.system import Clock
-from ringi.kernel.telemetry.port import Component, Level
+from ringi.kernel.telemetry.port import Component, LogLevel
 from ringi.kernel.text import visible
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder
 
 FILE: Final = "process.log"
 _LEVELS: Final = {
-    "DEBUG": Level.DEBUG,
-    "INFO": Level.INFO,
-    "WARNING": Level.WARN,
-    "ERROR": Level.ERROR,
+    "DEBUG": LogLevel.DEBUG,
+    "INFO": LogLevel.INFO,
+    "WARNING": LogLevel.WARN,
+    "ERROR": LogLevel.ERROR,
 }
 _PLACE: Final = (AGENT_FOLDER, "logs")
 _MOST_BYTES: Final = 1024 * 1024
@@ -50,7 +50,7 @@ class ProcessLogFile:
         self._level = _LEVELS[config.planning.logging.level]
         self._logs = config.logs
 
-    def __call__(self, component: Component, level: Level, message: str, detail: str = "") -> None:
+    def __call__(self, component: Component, level: LogLevel, message: str, detail: str = "") -> None:
         if level < self._level:
             return
         known = "" if self._logs.confidential else detail
@@ -71,7 +71,7 @@ class ProcessLogFile:
                 with contextlib.suppress(OSError):
                     _put_aside(folder)
 
-    def _line(self, component: Component, level: Level, message: str, detail: str) -> str:
+    def _line(self, component: Component, level: LogLevel, message: str, detail: str) -> str:
         now = self._clock.now()
         if self._logs.format == "json":
             record = {"time": now, "level": level.name, "component": component, "message": message}

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ringi.engine.process import ActionRecord, Feedback, Process, Recovery, StoredProcess
+from ringi.engine.process import ActionRecord, Process, RecoveryRecord, RunFeedback, StoredProcess
 from ringi.errors import RunRace
 from ringi.kernel import codec
 from ringi.ledger import subject
 from ringi.ledger.connection import as_bytes
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.ledger.events import About, text_of
+from ringi.ledger.events import EventFacts, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.runs.rows import no_run
 from ringi.tools.effects import ErrorKind
@@ -66,14 +66,14 @@ class Processes:
         stored = self.get(process_id)
         return stored.records if stored else ()
 
-    def feedback(self, run_id: str) -> tuple[Feedback, ...]:
+    def feedback(self, run_id: str) -> tuple[RunFeedback, ...]:
         """In the order it was given."""
         rows = self._ledger.select(_FEEDBACK, run_id)
-        return tuple(codec.trusted(as_bytes(row[0]), Feedback, "feedback") for row in rows)
+        return tuple(codec.trusted(as_bytes(row[0]), RunFeedback, "feedback") for row in rows)
 
-    def recoveries(self, kind: ErrorKind) -> tuple[Recovery, ...]:
+    def recoveries(self, kind: ErrorKind) -> tuple[RecoveryRecord, ...]:
         return tuple(
-            Recovery(
+            RecoveryRecord(
                 kind=kind,
                 tool=str(tool),
                 strategy=str(strategy),
@@ -98,12 +98,12 @@ class Processes:
         rows = [(process.process_id, record.number, text_of(record)) for record in records]
         self._ledger.execute_many(_SAVE_RECORD, rows)
 
-    def add_feedback(self, feedback: Feedback) -> None:
+    def add_feedback(self, feedback: RunFeedback) -> None:
         """Noted in the log of its run, which stays as it is."""
         found = self._ledger.execute(_RUN_TEXT, feedback.run_id).fetchone()
         if found is None:
             raise no_run(feedback.run_id)
-        about = About(subject.run(feedback.run_id), str(found[0]))
+        about = EventFacts(subject.run(feedback.run_id), str(found[0]))
         actor = Actor.AI if feedback.agent else Actor.USER
         event = NewEvent(EventKind.RUN_FEEDBACK, actor, feedback.feedback_id, feedback)
         hash_ = self._ledger.append(about, event)

@@ -15,7 +15,7 @@ from ringi.approvals.document import ApprovalRequest, Proof, RevisionSubject, Si
 from ringi.approvals.proof import compose, require_answer
 from ringi.approvals.request import request_of
 from ringi.approvals.who import actor_at, refuse_agent
-from ringi.engine.process import Feedback, Process, Wait
+from ringi.engine.process import Process, RunFeedback, Wait
 from ringi.engine.revise import revised
 from ringi.errors import NotFound, RevisionExpired
 from ringi.kernel import codec
@@ -109,7 +109,7 @@ class ReviewedRevision:
             transaction.runs.save(self._touched(), event, self._run_revision)
             transaction.processes.save(self._answered(approved=False), (), self._revision)
             if words.strip():
-                said = Feedback(
+                said = RunFeedback(
                     feedback_id=self._workspace.ids(),
                     run_id=self.run_id,
                     at=self._workspace.clock.now(),

@@ -6,7 +6,7 @@ from typing import Final
 from ringi.engine.document import AddAction, Change, ModifyAction, RemoveAction
 from ringi.engine.process import Process, RevisionRecord
 from ringi.engine.revise import revised
-from ringi.kernel.lines import Line, Span, Style, line, prose
+from ringi.kernel.lines import Line, Style, TextSpan, line, prose
 from ringi.kernel.text import Text
 from ringi.runs.process.revisions import difference
 
@@ -24,8 +24,8 @@ def proposed_lines(process: Process, record: RevisionRecord, changed: Sequence[s
     for one in changed:
         first, *more = one.split("\n")
         style = _STYLES.get(one[:1], Style.PLAIN)
-        yield Line((Span(first, style),), indent=2, folds=True)
-        yield from (Line((Span(f"{one[:1]} {words}", style),), indent=2, folds=True) for words in more)
+        yield Line((TextSpan(first, style),), indent=2, folds=True)
+        yield from (Line((TextSpan(f"{one[:1]} {words}", style),), indent=2, folds=True) for words in more)
 
 
 def revision_lines(processes: Iterable[Process]) -> Iterator[Line]:
@@ -42,8 +42,8 @@ def revision_lines(processes: Iterable[Process]) -> Iterator[Line]:
         yield line(count, Style.FAINT, indent=2)
         for record in process.revisions[-_MOST:]:
             words = Text("{reason} ({who})", reason=record.revision.reason or "—", who=record.by)
-            declined = [Span(" · ", Style.FAINT), Span(Text("declined"), Style.WARNING)]
-            spans = [Span(words, Style.FAINT), *(declined if record.approved is False else [])]
+            declined = [TextSpan(" · ", Style.FAINT), TextSpan(Text("declined"), Style.WARNING)]
+            spans = [TextSpan(words, Style.FAINT), *(declined if record.approved is False else [])]
             yield Line(tuple(spans), indent=4, mark=f"{record.number}  ", folds=True)
             for change in record.revision.changes or ():
                 if not isinstance(change, str):

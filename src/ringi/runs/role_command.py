@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 from ringi.agents.command_line import asked, parse
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.sandbox import agent_sandbox, enclosed
-from ringi.agents.state import AgentState, Surrounding
+from ringi.agents.state import AgentState, SandboxContext
 from ringi.agents.table import agent_of
 from ringi.errors import NoSuchProgram, StorageFailed
 from ringi.kernel.fs import replace_file
-from ringi.kernel.process.capture import Ran, last
+from ringi.kernel.process.capture import CommandResult, last
 from ringi.kernel.process.program import in_copy, program_of
 from ringi.kernel.text import Text, why_failed
 from ringi.tree.commands import Invocation
@@ -39,7 +39,7 @@ _LATEST: Final = 8_192
 class RoleRun(NamedTuple):
     """Where and how long a role's command works."""
 
-    workspace: Surrounding
+    workspace: SandboxContext
     environment: Mapping[str, str]
     copy: WorkCopy
     timeout_sec: float
@@ -61,7 +61,7 @@ def words_of(command: str) -> tuple[str, ...]:
     return words
 
 
-def run_command(order: RoleRun, words: Sequence[str], brief: str) -> Ran:
+def run_command(order: RoleRun, words: Sequence[str], brief: str) -> CommandResult:
     """Raises NoSuchProgram, NoSandbox, StateInWorkspace, StorageFailed, Interrupted."""
     copy, workspace = order.copy, order.workspace
     box = agent_sandbox(workspace)
@@ -79,7 +79,7 @@ def run_command(order: RoleRun, words: Sequence[str], brief: str) -> Ran:
             visible=[file, without.visible], once=True, reading=order.reading, covered=without.covered,
         )  # fmt: skip
 
-    log = _Log(order.log, order.output_bytes)
+    log = _LogEnds(order.log, order.output_bytes)
     try:
         ran = CopyRun(copy, environment, enclosing=enclosing).run(
             argv,
@@ -118,7 +118,7 @@ class WithoutGh(NamedTuple):
     covered: Mapping[Path, Path]
 
 
-def without_gh(workspace: Surrounding, copy: WorkCopy, environment: Mapping[str, str]) -> WithoutGh:
+def without_gh(workspace: SandboxContext, copy: WorkCopy, environment: Mapping[str, str]) -> WithoutGh:
     stub = _stub(copy)
     path = environment.get("PATH", os.defpath)
     inside = {**environment, "PATH": f"{stub.parent}{os.pathsep}{path}"}
@@ -149,7 +149,7 @@ def _found(environment: Mapping[str, str]) -> Iterator[Path]:
                 yield found
 
 
-class _Log:
+class _LogEnds:
     """Passes on the first bytes, and at the end the last ones."""
 
     def __init__(self, log: Callable[[bytes], None], most: int) -> None:

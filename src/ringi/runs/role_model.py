@@ -27,7 +27,7 @@ from ringi.patch.parse import parse_patch
 from ringi.patch.repair import normalise
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import Files, lay_over
-from ringi.tree.tree import Found, Tree
+from ringi.tree.tree import CurrentFile, Tree
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ VERDICT_RULES: Final = (
 )
 
 
-class Limit(NamedTuple):
+class BudgetLimit(NamedTuple):
     """What is left of what models may take."""
 
     key: str
@@ -58,8 +58,8 @@ class Limit(NamedTuple):
     """If it is about one phase: then its tokens are those beside what was read from the project."""
 
 
-class Limits(NamedTuple):
-    left: tuple[Limit, ...]
+class ModelLimits(NamedTuple):
+    left: tuple[BudgetLimit, ...]
     price: tuple[float, float] | None
     """Dollars for a million tokens, read and written."""
 
@@ -110,11 +110,11 @@ class TurnTime:
         return budget._replace(seconds=left, key=self.key) if left < budget.seconds else budget
 
 
-class Caller:
+class BudgetedModel:
     """Asks one model, as long as the budget and the turn last, and counts, by phase."""
 
     def __init__(
-        self, model: LanguageModel, limits: Limits, budget: Budget, turn: TurnTime | None = None
+        self, model: LanguageModel, limits: ModelLimits, budget: Budget, turn: TurnTime | None = None
     ) -> None:
         self._model = model
         self._limits = limits
@@ -200,9 +200,9 @@ def put_files(tree: Tree, files: Files) -> None:
 
 def files_of(change: NewChange, tree: Tree) -> dict[str, tuple[bytes, int] | None]:
     """What the copy's files become. Raises BadPatch, PatchMismatch, PathRefused and the like."""
-    found: dict[str, Found | None] = {}
+    found: dict[str, CurrentFile | None] = {}
 
-    def look(path: str) -> Found | None:
+    def look(path: str) -> CurrentFile | None:
         if path not in found:
             found[path] = tree.look(path)
         return found[path]
@@ -224,7 +224,7 @@ def files_of(change: NewChange, tree: Tree) -> dict[str, tuple[bytes, int] | Non
     return files
 
 
-def _mode(there: Found | None, wanted: str | None) -> int:
+def _mode(there: CurrentFile | None, wanted: str | None) -> int:
     mode = there.entry.mode if there else _NEW_MODE
     if wanted is None:
         return mode

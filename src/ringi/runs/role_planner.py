@@ -10,8 +10,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 import msgspec
 
 from ringi.agents.output import documents
-from ringi.agents.state import Surrounding
-from ringi.config.keys import Role, RoleHow
+from ringi.agents.state import SandboxContext
+from ringi.config.keys import RoleConfig, RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.errors import BadBrought
 from ringi.kernel import codec
@@ -24,7 +24,7 @@ from ringi.models.usage import Purpose, Spent, TokenUsage
 from ringi.policy.globs import inside
 from ringi.runs.document import StepState, Stop
 from ringi.runs.role_command import RoleRun, run_command, words_of
-from ringi.runs.role_model import Caller, TurnTime
+from ringi.runs.role_model import BudgetedModel, TurnTime
 from ringi.runs.role_stops import time_key, too_slow
 from ringi.sessions.document import AgentPending, SessionView
 from ringi.sessions.tool import PlanningTool
@@ -49,13 +49,13 @@ _SPLIT: Final = (
 
 
 class PlannerTools(NamedTuple):
-    workspace: Surrounding
+    workspace: SandboxContext
     environment: Mapping[str, str]
     check: Callable[[], Stop | None]
     """Why it cannot be asked."""
     written: Callable[[Prompt, type], str]
     """A prompt as one text, with the form of the answer."""
-    caller: Callable[[Spent], Caller]
+    caller: Callable[[Spent], BudgetedModel]
     """Asks its model, as long as the budget lasts after so much was spent."""
 
 
@@ -68,7 +68,7 @@ class _Said(NamedTuple, Generic[T]):
 
 
 class Planner:
-    def __init__(self, tools: PlannerTools, role: Role, who: str) -> None:
+    def __init__(self, tools: PlannerTools, role: RoleConfig, who: str) -> None:
         self._tools = tools
         self._role = role
         self.who = who
@@ -137,7 +137,9 @@ class Planner:
     def _what(self) -> Text:
         return Text("The plan of {who}", who=self.who)
 
-    def _answer(self, prompt: Prompt, kind: type[T], caller: Caller | None, turn: TurnTime) -> _Said[T]:
+    def _answer(
+        self, prompt: Prompt, kind: type[T], caller: BudgetedModel | None, turn: TurnTime
+    ) -> _Said[T]:
         if caller is not None:
             found = caller.ask(prompt, kind)
             text = codec.pretty(found).decode()

@@ -27,8 +27,8 @@ from ringi.runs.document import Run, StopCode
 from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine
-from ringi.runs.role_model import Caller
-from ringi.runs.role_work import Task
+from ringi.runs.role_model import BudgetedModel
+from ringi.runs.role_work import RoleTask
 from ringi.runs.store import Store
 from ringi.runs.tool_box import ToolBox, tool_box
 from ringi.tree.copy_steps import stand_at
@@ -44,7 +44,7 @@ class StepOrder(NamedTuple):
     """What a model is to do at a step."""
 
     process_id: str
-    task: Task
+    task: RoleTask
     brief: str
     material: tuple[Material, ...]
 
@@ -61,7 +61,7 @@ class Worked(NamedTuple):
 class StepPlace:
     """The copy of a step, and what the step may change in it."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: RoleTask) -> None:
         self._copy = task.copy
         scope = task.step.scope
         self._targets = (*scope.target_paths, *task.run.allowed) if scope.target_paths else ()
@@ -85,7 +85,7 @@ class StepPlace:
         )
 
 
-def work_with_tools(workspace: Workspace, order: StepOrder, caller: Caller) -> Worked:
+def work_with_tools(workspace: Workspace, order: StepOrder, caller: BudgetedModel) -> Worked:
     """Raises ModelFailed and BudgetUsed."""
     task, config, mask = order.task, workspace.config, workspace.mask_lines
 
@@ -134,7 +134,7 @@ def work_with_tools(workspace: Workspace, order: StepOrder, caller: Caller) -> W
 
 
 @contextmanager
-def _tools(workspace: Workspace, task: Task) -> Iterator[ToolBox]:
+def _tools(workspace: Workspace, task: RoleTask) -> Iterator[ToolBox]:
     """Those that work in the copy, and those of servers, which see the copy and are closed with the turn."""
     config, environment, copy = workspace.config, workspace.environment, task.copy
     with ExitStack() as stack:
@@ -145,12 +145,12 @@ def _tools(workspace: Workspace, task: Task) -> Iterator[ToolBox]:
         yield tool_box(workspace, copy, environment, workspace.mask_lines, servers, task.log)
 
 
-def _session(task: Task) -> str:
+def _session(task: RoleTask) -> str:
     """The same for the same step of the same plan, so that the same prompt is the same bytes."""
     return f"{task.plan.context.summary}\n{task.step.step_id}"
 
 
-def process_of(task: Task) -> str:
+def process_of(task: RoleTask) -> str:
     """The id of the turn: the same until the run has taken what came of it, so that nothing is done twice."""
     taken = sum(1 for one in task.state.attempts if one.role is task.role and one.exit_code == 0)
     return f"{task.run.run_id}/{task.step.step_id}/{task.state.plan_id[:8]}/{task.state.cycle}.{taken + 1}"
@@ -171,7 +171,7 @@ def uncounted(store: Store, run: Run) -> Spent:
     return since(took, counted) if processes else Spent()
 
 
-def _worked(process: Process, task: Task) -> Worked:
+def _worked(process: Process, task: RoleTask) -> Worked:
     run = task.run.run_id
     if process.waits is None:
         return Worked()

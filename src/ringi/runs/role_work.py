@@ -21,7 +21,7 @@ def _not_kept(_name: str, _text: str) -> None:
     pass
 
 
-class Task(NamedTuple):
+class RoleTask(NamedTuple):
     """What a role is asked to do."""
 
     run: Run
@@ -67,8 +67,8 @@ class Roles(Protocol):
     def check(self, plan: RunPlan) -> Stop | None:
         """Before anything runs: whether each role of the plan can be started and is allowed."""
 
-    def work(self, task: Task) -> RoleWork:
+    def work(self, task: RoleTask) -> RoleWork:
         """Changes files in the task's copy and nothing else."""
 
-    def judge(self, task: Task) -> RoleWork:
+    def judge(self, task: RoleTask) -> RoleWork:
         """Changes nothing; says what it found."""

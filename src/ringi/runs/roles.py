@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from ringi.agents.output import documents
 from ringi.agents.sandbox import agent_sandbox
-from ringi.agents.state import Surrounding
-from ringi.config.keys import Role, RoleHow
+from ringi.agents.state import SandboxContext
+from ringi.config.keys import RoleConfig, RoleHow
 from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import RunPlan, RunRole, RunStep
 from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError, RoleTimeout
 from ringi.kernel.document import prepared
-from ringi.kernel.process.capture import Ran
+from ringi.kernel.process.capture import CommandResult
 from ringi.kernel.process.program import program_name, program_of
 from ringi.kernel.text import Text, visible
 from ringi.models.prompt import Material, NewVerdict, Prompt
@@ -27,16 +27,16 @@ from ringi.models.usage import PLAYBOOK, Purpose, Spent, total
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
 from ringi.policy.globs import globs
-from ringi.runs.brief import JUDGES, BriefFacts, Decision, brief_of
+from ringi.runs.brief import JUDGES, BriefFacts, SessionDecision, brief_of
 from ringi.runs.document import Finding, Stop, StopCode, stop_for
 from ringi.runs.gates import e2e_commands, unit_commands
 from ringi.runs.model_budget import price_of, role_left, run_budget, run_left
 from ringi.runs.role_command import RoleRun, run_command, words_of
-from ringi.runs.role_model import VERDICT_RULES, Caller, Limits, TurnTime, files_shown
+from ringi.runs.role_model import VERDICT_RULES, BudgetedModel, ModelLimits, TurnTime, files_shown
 from ringi.runs.role_planner import Planner, PlannerTools
 from ringi.runs.role_process import StepOrder, process_of, uncounted, work_with_tools
 from ringi.runs.role_stops import gh_stop, nobody, time_key, too_slow
-from ringi.runs.role_work import RoleWork, Task
+from ringi.runs.role_work import RoleTask, RoleWork
 from ringi.sessions.document import DecisionPoint, Question
 from ringi.tree.copy_steps import changed_between
 
@@ -65,7 +65,7 @@ class ConfiguredRoles:
         found._by_model = True
         return found
 
-    def _role(self, name: RunRole) -> Role:
+    def _role(self, name: RunRole) -> RoleConfig:
         found = self._workspace.config.role(name, by_model=self._by_model)
         if command := self._commands.get(name, ""):
             return replace(found, how=RoleHow.COMMAND, command=command)
@@ -94,7 +94,7 @@ class ConfiguredRoles:
                 return self._check_model(name, role)
         return None
 
-    def _check_command(self, name: RunRole, role: Role) -> Stop | None:
+    def _check_command(self, name: RunRole, role: RoleConfig) -> Stop | None:
         key = f"roles.{name}.command"
         if runs_gh(role.command):
             return gh_stop(role.command, Text("Change {key}", key=key))
@@ -117,7 +117,7 @@ class ConfiguredRoles:
         message = Text("{key}: there is no program {name}.", key=key, name=program)
         return stop_for(StopCode.NO_ROLE, message, Text("Install it, or change {key}", key=key))
 
-    def _check_model(self, name: RunRole, role: Role) -> Stop | None:
+    def _check_model(self, name: RunRole, role: RoleConfig) -> Stop | None:
         model, key = role.model, f"roles.{name}.model"
         if model == PLAYBOOK:
             message = Text("The playbook cannot do the work of roles.{role}.", role=name)
@@ -150,14 +150,14 @@ class ConfiguredRoles:
             return None
         workspace = self._workspace
 
-        def caller(spent: Spent) -> Caller:
+        def caller(spent: Spent) -> BudgetedModel:
             left = (
                 *run_left(run_budget(workspace.config.runs), spent),
                 *role_left(RunRole.PLANNER, role, spent),
             )
-            limits = Limits(left, self._price(role.model))
+            limits = ModelLimits(left, self._price(role.model))
             turn = TurnTime(time_key(RunRole.PLANNER), role.timeout_sec)
-            return Caller(workspace.named_model(role.model), limits, workspace.budget, turn)
+            return BudgetedModel(workspace.named_model(role.model), limits, workspace.budget, turn)
 
         tools = PlannerTools(
             workspace, workspace.environment, lambda: self._check_role(RunRole.PLANNER),
@@ -167,13 +167,13 @@ class ConfiguredRoles:
 
     # ------------------------------------------------------------------ at work
 
-    def work(self, task: Task) -> RoleWork:
-        return self._guarded(task, _Turn.work)
+    def work(self, task: RoleTask) -> RoleWork:
+        return self._guarded(task, _RoleTurn.work)
 
-    def judge(self, task: Task) -> RoleWork:
-        return self._guarded(task, _Turn.judge)
+    def judge(self, task: RoleTask) -> RoleWork:
+        return self._guarded(task, _RoleTurn.judge)
 
-    def _guarded(self, task: Task, act: Callable[[_Turn], RoleWork]) -> RoleWork:
+    def _guarded(self, task: RoleTask, act: Callable[[_RoleTurn], RoleWork]) -> RoleWork:
         role = self._role(task.role)
         if task.state.fallback and task.role is task.step.role:
             role = _instead(role, task.step)
@@ -181,7 +181,7 @@ class ConfiguredRoles:
             why = nobody(task.role, self._workspace.config)
             problem = Text("{message} {next}", message=why.why, next=why.todo)
             return RoleWork(RoleHow.PERSON, "", 1, problem=problem, code=why.reason_code)
-        turn = _Turn(self._workspace, role, task, self._price(role.model))
+        turn = _RoleTurn(self._workspace, role, task, self._price(role.model))
         if task.copy.is_gone:
             return turn.lost()
         try:
@@ -196,7 +196,7 @@ class ConfiguredRoles:
             return turn.failed(error)
 
 
-def _instead(role: Role, step: RunStep) -> Role:
+def _instead(role: RoleConfig, step: RunStep) -> RoleConfig:
     """Whoever the step's fallback names: {"how": "command", "command": "codex"}, for instance."""
     named = step.fallback or {}
     command, model = str(named.get("command", "")), str(named.get("model", ""))
@@ -208,7 +208,7 @@ def _instead(role: Role, step: RunStep) -> Role:
 class _Briefs:
     """What whoever has the role reads."""
 
-    def __init__(self, workspace: Workspace, how: RoleHow | None, task: Task) -> None:
+    def __init__(self, workspace: Workspace, how: RoleHow | None, task: RoleTask) -> None:
         self._workspace = workspace
         self._how = how
         self._task = task
@@ -253,20 +253,20 @@ class _Briefs:
         return (), ()
 
 
-def _decisions(points: Iterable[DecisionPoint]) -> Iterator[Decision]:
+def _decisions(points: Iterable[DecisionPoint]) -> Iterator[SessionDecision]:
     for point in points:
         if option := point.selected:
-            yield Decision(point.topic, option.name, option.description, point.rationale or "")
+            yield SessionDecision(point.topic, option.name, option.description, point.rationale or "")
 
 
-class _Turn:
+class _RoleTurn:
     """One turn of a role at a step."""
 
     def __init__(
         self,
         workspace: Workspace,
-        role: Role,
-        task: Task,
+        role: RoleConfig,
+        task: RoleTask,
         price: tuple[float, float] | None,
     ) -> None:
         self._workspace = workspace
@@ -312,7 +312,7 @@ class _Turn:
         missing = StopCode.NO_ROLE if isinstance(error, NoSuchProgram) else None
         return self._result(1, problem=problem, code=code or missing)
 
-    def _ended(self, ran: Ran) -> RoleWork:
+    def _ended(self, ran: CommandResult) -> RoleWork:
         if self._task.copy.is_gone:
             return self.lost()
         if ran.timed_out:
@@ -328,7 +328,7 @@ class _Turn:
 
     # ------------------------------------------------------------------ by a command
 
-    def _run(self, brief: str, *, reading: bool = False) -> Ran:
+    def _run(self, brief: str, *, reading: bool = False) -> CommandResult:
         workspace, task = self._workspace, self._task
         order = RoleRun(
             workspace, workspace.environment, task.copy, self._time.left(),
@@ -359,7 +359,7 @@ class _Turn:
     def _process_id(self) -> str:
         return process_of(self._task)
 
-    def _caller(self) -> Caller:
+    def _caller(self) -> BudgetedModel:
         workspace, role, task = self._workspace, self._role, self._task
         now = uncounted(workspace.store, task.run)
         mine = [one.spent for step in task.run.steps for one in step.attempts if one.role == task.role]
@@ -370,7 +370,7 @@ class _Turn:
             *role_left(task.role, role, total(mine)),
         )
         model = workspace.named_model(role.model, task)
-        return Caller(model, Limits(left, self._price), workspace.budget, self._time)
+        return BudgetedModel(model, ModelLimits(left, self._price), workspace.budget, self._time)
 
     def _changed_by_model(self) -> RoleWork:
         task, caller = self._task, self._caller()
@@ -415,7 +415,7 @@ class _Turn:
         )
 
 
-def _who(role: Role) -> str:
+def _who(role: RoleConfig) -> str:
     match role.worker:
         case RoleHow.COMMAND:
             with suppress(NoSuchProgram):
@@ -426,21 +426,21 @@ def _who(role: Role) -> str:
     return ""
 
 
-def _rewrote(workspace: Surrounding, task: Task) -> bool:
+def _rewrote(workspace: SandboxContext, task: RoleTask) -> bool:
     """In a sandbox nobody who judges can."""
     if agent_sandbox(workspace).bwrap is not None or not task.state.tree:
         return False
     return task.copy.shadow.capture().tree != task.state.tree
 
 
-def _changed(task: Task) -> tuple[str, ...]:
+def _changed(task: RoleTask) -> tuple[str, ...]:
     """The files of the step, if it was measured."""
     if not task.base_tree or not task.state.tree:
         return ()
     return changed_between(task.copy, task.base_tree, task.state.tree)
 
 
-def _findings(task: Task, verdict: NewVerdict) -> tuple[Finding, ...]:
+def _findings(task: RoleTask, verdict: NewVerdict) -> tuple[Finding, ...]:
     """A machine's words, for people and for the next turn; nothing of ours follows them."""
     known, changed = {one.id for one in task.plan.context.acceptance_criteria}, _changed(task)
     found = []
@@ -460,7 +460,7 @@ def _findings(task: Task, verdict: NewVerdict) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _verdict(ran: Ran) -> tuple[NewVerdict | None, str]:
+def _verdict(ran: CommandResult) -> tuple[NewVerdict | None, str]:
     """The last JSON object that it printed."""
     text = ran.output[-_MOST_BYTES_READ:].decode("utf-8", "replace")
     found = [one for one in documents(text) if "passed" in one or "findings" in one]

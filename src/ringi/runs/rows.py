@@ -10,7 +10,7 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject
 from ringi.ledger.connection import Row, as_bytes
 from ringi.ledger.event import NewEvent
-from ringi.ledger.events import About, text_of
+from ringi.ledger.events import EventFacts, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import short
 from ringi.runs.document import Run, StoredRun
@@ -106,7 +106,7 @@ class Runs:
     def _note_run(self, run: Run, text: str, event: NewEvent) -> str:
         about = subject.run(run.run_id)
         self._ledger.changed.saved[about] = run
-        return self._ledger.append(About(about, text), event)
+        return self._ledger.append(EventFacts(about, text), event)
 
 
 def no_run(name: str) -> NotFound:

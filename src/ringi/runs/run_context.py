@@ -17,7 +17,7 @@ from ringi.kernel.telemetry.port import (
     OUTPUT_TOKENS,
     STEP_ID,
     Component,
-    Level,
+    LogLevel,
     Value,
 )
 from ringi.kernel.text import Text, without_codes
@@ -37,8 +37,8 @@ from ringi.runs.document import (
 from ringi.runs.feedback import told, unheard
 from ringi.runs.gates import stops
 from ringi.runs.machine import with_step
-from ringi.runs.role_work import Roles, RoleWork, Task
-from ringi.runs.run_workspace import Bench, RunEvent, RunFiles
+from ringi.runs.role_work import Roles, RoleTask, RoleWork
+from ringi.runs.run_workspace import RunEvent, RunWorkspace, StepOutputFiles
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -64,9 +64,9 @@ class RunContext:
         workspace: Workspace,
         run_id: str,
         *,
-        bench: Bench,
+        bench: RunWorkspace,
         roles: Roles,
-        files: RunFiles,
+        files: StepOutputFiles,
         on_event: Callable[[RunEvent], None],
     ) -> None:
         self.workspace = workspace
@@ -156,7 +156,7 @@ class RunContext:
                 log(data)
                 self.hear(step.step_id, data)
 
-            task = Task(
+            task = RoleTask(
                 run=run,
                 plan=self.plan,
                 step=step,
@@ -184,22 +184,22 @@ class RunContext:
         )
         return attempt, work
 
-    def _worked(self, task: Task) -> RoleWork:
+    def _worked(self, task: RoleTask) -> RoleWork:
         spans, log = self.workspace.telemetry
         step, role = task.step.step_id, str(task.role)
         about: dict[str, Value] = {OPERATION: "invoke_agent", AGENT_NAME: role, STEP_ID: step}
-        log(Component.EXECUTION, Level.INFO, f"Step {step}: {role} started")
+        log(Component.EXECUTION, LogLevel.INFO, f"Step {step}: {role} started")
         with spans.span(f"invoke_agent {role}", about) as span:
             judging = task.role is not RunRole.IMPLEMENTER
             work = self.roles.judge(task) if judging else self.roles.work(task)
             span.note({INPUT_TOKENS: work.spent.input_tokens, OUTPUT_TOKENS: work.spent.output_tokens})
             if not work.exit_code and work.problem is None:
-                log(Component.EXECUTION, Level.INFO, f"Step {step}: {role} completed")
+                log(Component.EXECUTION, LogLevel.INFO, f"Step {step}: {role} completed")
             elif work.exit_code is not None:
                 code = str(work.code or (StopCode.ROLE_TIMEOUT if work.timed_out else StopCode.ROLE_FAILED))
                 span.failed(code.lower())
                 why = str(work.problem or "")
-                log(Component.EXECUTION, Level.WARN, f"Step {step}: {role} failed, {code}", why)
+                log(Component.EXECUTION, LogLevel.WARN, f"Step {step}: {role} failed, {code}", why)
         return work
 
     def _keep(self, name: str, text: str) -> None:

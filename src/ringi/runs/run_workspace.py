@@ -11,11 +11,11 @@ if TYPE_CHECKING:  # only names of types
     from ringi.engine.run_plan import RunPlan, RunStep
     from ringi.kernel.text import Text
     from ringi.runs.document import Evidence, Run, StepState, Stop
-    from ringi.runs.scope import Changes
+    from ringi.runs.scope import TreeChanges
     from ringi.tree.copy import WorkCopy
 
 
-class Begun(NamedTuple):
+class StepBase(NamedTuple):
     base_commit: str
     base_tree: str
     copy_id: str
@@ -42,7 +42,7 @@ class Decided(Enum):
     """A person changed it and approved that, and its tests do not pass any more: nothing was carried out."""
 
 
-class Decision(NamedTuple):
+class StepDecision(NamedTuple):
     what: Decided
     commit: str = ""
     words: str = ""
@@ -60,7 +60,7 @@ class Decision(NamedTuple):
     """The standing approval that it was committed under."""
 
 
-class Merged(NamedTuple):
+class MergedStep(NamedTuple):
     base_tree: str
     tree: str
     version: int
@@ -70,10 +70,10 @@ class Merged(NamedTuple):
     """It is carried out already: nothing is left to merge."""
 
 
-class Bench(Protocol):
+class RunWorkspace(Protocol):
     """All effects of a run on files, git and the plan tool. Each can be called again after a crash."""
 
-    def begin(self, run: Run, plan: RunPlan) -> Begun | Stop:
+    def begin(self, run: Run, plan: RunPlan) -> StepBase | Stop:
         """Checks the repository, makes the branch and the copy."""
 
     def require_copy(self, run: Run) -> None:
@@ -82,13 +82,13 @@ class Bench(Protocol):
     def copy(self, run: Run) -> WorkCopy:
         """For somebody who works in it. Raises CopyFailed if it is gone."""
 
-    def new_copy(self, run: Run) -> Begun:
+    def new_copy(self, run: Run) -> StepBase:
         """Another one, with the files of the branch."""
 
     def stand_at(self, run: Run, tree: str) -> None:
         """The copy has exactly the files of this tree. Raises CopyFailed if they are lost."""
 
-    def measure(self, run: Run, base_tree: str) -> Changes: ...
+    def measure(self, run: Run, base_tree: str) -> TreeChanges: ...
     def patch(self, run: Run, base_tree: str, tree: str) -> bytes:
         """As `git apply` takes it; it was tried. Raises CopyFailed."""
 
@@ -108,13 +108,13 @@ class Bench(Protocol):
         `tests` have to pass on whatever is committed, `checks_after` run once it is carried out.
         """
 
-    def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> Decision:
+    def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> StepDecision:
         """Carries it out if it is approved, or a standing approval covers it.
 
         Not `in_turn`, only whether it was declined: a step before it is not decided yet.
         """
 
-    def merge(self, run: Run, state: StepState) -> Merged:
+    def merge(self, run: Run, state: StepState) -> MergedStep:
         """Brings the plan up to date with the branch, and the copy to the result."""
 
     def throw_away(self, state: StepState) -> str:
@@ -127,7 +127,7 @@ class Bench(Protocol):
         """Removes the copy, and the branch's folder."""
 
 
-class RunFiles(Protocol):
+class StepOutputFiles(Protocol):
     """Beside planning.json and stage.json: what commands printed, and what each step changed."""
 
     def log(self, path: str) -> AbstractContextManager[Callable[[bytes], None]]:

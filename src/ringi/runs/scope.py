@@ -13,7 +13,7 @@ from ringi.runs.document import StopCode
 _SHOWN: Final = 5
 
 
-class Changes(NamedTuple):
+class TreeChanges(NamedTuple):
     """The difference between two trees."""
 
     tree: str
@@ -35,14 +35,14 @@ class Violation(NamedTuple):
 
 
 def violations(
-    step: RunStep, limits: RunLimits, changes: Changes, allowed: Sequence[str] = ()
+    step: RunStep, limits: RunLimits, changes: TreeChanges, allowed: Sequence[str] = ()
 ) -> tuple[Violation, ...]:
     """`allowed` are paths that a person added to the step's own."""
     return tuple(_violations(step, limits, changes, allowed))
 
 
 def _violations(
-    step: RunStep, limits: RunLimits, changes: Changes, allowed: Sequence[str]
+    step: RunStep, limits: RunLimits, changes: TreeChanges, allowed: Sequence[str]
 ) -> Iterator[Violation]:
     scope = step.scope
     forbidden = tuple(path for path in changes.lines if inside(path, scope.forbidden_paths or ()))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from ringi.app.check_document import Checked, DocumentKind, check_document
-from ringi.approvals.cover import History, covering_approval
+from ringi.app.check_document import CheckedDocument, DocumentKind, check_document
+from ringi.approvals.cover import SubjectHistory, covering_approval
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.kinds import of_run
@@ -137,7 +137,7 @@ def planner_of(workspace: Workspace, *, by_model: bool = False) -> Planner | Non
     return (roles.by_model() if by_model else roles).planner()
 
 
-def _require(checked: Checked, kind: DocumentKind, name: str) -> None:
+def _require(checked: CheckedDocument, kind: DocumentKind, name: str) -> None:
     problems = checked.problems
     if checked.ok and checked.kind is not kind:
         problems = (problem(ReasonCode.SCHEMA_INVALID, "$", _WRONG[kind]),)
@@ -276,7 +276,7 @@ def covering(workspace: Workspace, run_id: str) -> Approval | None:
         if session is not None and session.planner_session_id == run_id:
             return workspace.planning.approval(session.session_id)
     plan = store.runs.plan(run_id)
-    history = History(
+    history = SubjectHistory(
         subjects.run(run_id),
         run_id,
         store.approvals.of(run_id),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ringi.agents.sandbox import agent_sandbox, enclosed
-from ringi.agents.state import Surrounding
+from ringi.agents.state import SandboxContext
 from ringi.errors import NoSandbox
 from ringi.kernel.text import Text
 from ringi.plans.rules import CheckRunner
@@ -28,7 +28,7 @@ class StepChecks:
 
     def __init__(
         self,
-        workspace: Surrounding,
+        workspace: SandboxContext,
         branch: Path,
         environment: Mapping[str, str],
         timeout_sec: float,

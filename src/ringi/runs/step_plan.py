@@ -17,7 +17,7 @@ from ringi.plans.propose import set_specs
 from ringi.plans.rules import rules_of
 from ringi.runs.document import Finding
 from ringi.tree.check_result import CheckResult
-from ringi.tree.difference import Difference
+from ringi.tree.difference import TreeDifference
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -41,7 +41,7 @@ class StepPlan(NamedTuple):
     proposer: str = ""
 
 
-def propose_step(workspace: Workspace, difference: Difference, order: StepPlan) -> int:
+def propose_step(workspace: Workspace, difference: TreeDifference, order: StepPlan) -> int:
     """The version of the plan: the same one for the same bytes, or the next.
 
     `difference` is what the step changed, whatever is on the branch yet. Raises UnfitSpecs if it cannot be a

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ringi.approvals.rows import Approvals, GrantRows
 from ringi.kernel.system import Clock, Ids, new_id
-from ringi.ledger.events import Changed
+from ringi.ledger.events import PendingProjections
 from ringi.plans.execution_rows import Executions
 from ringi.plans.rows import Plans
 from ringi.project.rows import ProjectStates
@@ -25,7 +25,7 @@ class Store(SessionStore):
         *,
         clock: Clock | None = None,
         ids: Ids = new_id,
-        after_commit: Callable[[Changed], None] = lambda _: None,
+        after_commit: Callable[[PendingProjections], None] = lambda _: None,
     ) -> None:
         super().__init__(folder, wait_sec, clock=clock, ids=ids, after_commit=after_commit)
         self.approvals = Approvals(self)

@@ -9,7 +9,7 @@ from ringi.approvals.who import actor_at
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import GoalUnderstanding
 from ringi.engine.prompts import language_of
-from ringi.engine.run_parts import Planned, RunWishes
+from ringi.engine.run_parts import PartsInput, RunWishes
 from ringi.engine.run_plan import MAIN_BRANCH, RunRole
 from ringi.errors import BadInstruction, NoTaskModel
 from ringi.ledger.event import Actor
@@ -56,7 +56,7 @@ def _unplanned(workspace: Workspace, request: str, forge: ForgeTerms | None) -> 
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
     now = workspace.clock.now()
-    planned = Planned(
+    planned = PartsInput(
         words,
         goal=GoalUnderstanding(main_objective=title_of(words)),
         project=workspace.code.gather(words).project,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ringi.engine.run_plan import RunRole
 from ringi.errors import UnfitSpecs
-from ringi.kernel.telemetry.port import STEP_ID, Component, Level
+from ringi.kernel.telemetry.port import STEP_ID, Component, LogLevel
 from ringi.kernel.text import Text
 from ringi.runs.document import Evidence, Finding, Run, Severity, StepState, StepStatus, StopCode
 from ringi.runs.gates import describe_failure, e2e_commands, unit_commands
@@ -81,10 +81,10 @@ def _one_test(context: RunContext, index: int, kind: str, command: str, number: 
         with spans.span(f"gate {kind}", {STEP_ID: step.step_id}, outward=True) as span:
             evidence = context.bench.test(run, command, kind=kind, timeout_sec=timeout, log=heard)
             if evidence.passed:
-                say(Component.EXECUTION, Level.INFO, f"Step {step.step_id}: {kind} test passed")
+                say(Component.EXECUTION, LogLevel.INFO, f"Step {step.step_id}: {kind} test passed")
             else:
                 span.failed("timeout" if evidence.timed_out else "test_failed")
-                say(Component.EXECUTION, Level.WARN, f"Step {step.step_id}: {kind} test failed", command)
+                say(Component.EXECUTION, LogLevel.WARN, f"Step {step.step_id}: {kind} test failed", command)
     return replace(evidence, log=path)
 
 

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 from ringi.agents.sandbox import agent_sandbox
-from ringi.agents.state import Surrounding
+from ringi.agents.state import SandboxContext
 from ringi.engine.process import RUN
 from ringi.kernel.text import visible
 from ringi.runs.copy_commands import CopyCommands
@@ -36,7 +36,7 @@ _NAMED: Final = 3
 _MOST_NAMED: Final = 12
 
 
-class _Held(NamedTuple):
+class _OwnedTool(NamedTuple):
     info: ToolInfo
     owner: Tools
 
@@ -78,7 +78,7 @@ class ToolBox:
             return failed(_E.NOT_ALLOWED, f"{info.name} waits for a person; it is not called by itself.")
         return self._limited(owner.call(info.name, arguments, timeout_sec))
 
-    def _found(self, name: str, arguments: Mapping[str, Any]) -> _Held | ToolResult:
+    def _found(self, name: str, arguments: Mapping[str, Any]) -> _OwnedTool | ToolResult:
         held = self._held()
         rules = self._rules._replace(known=tuple(held))
         kind, tool = refusal(name, rules), tool_named(name, rules)
@@ -95,8 +95,8 @@ class ToolBox:
             return failed(_E.INVALID_ARGUMENTS, f"The arguments of {tool} do not fit: {why}.")
         return found
 
-    def _held(self) -> dict[str, _Held]:
-        found: dict[str, _Held] = {}
+    def _held(self) -> dict[str, _OwnedTool]:
+        found: dict[str, _OwnedTool] = {}
         taken: set[str] = set()
         for info, owner in self._all():
             spellings = spelled(info.name)
@@ -108,7 +108,7 @@ class ToolBox:
             if refusal(info.name, rules) is not None:
                 continue
             if judged := self._judged(info, owner):
-                found[info.name] = _Held(judged, owner)
+                found[info.name] = _OwnedTool(judged, owner)
         return found
 
     def _all(self) -> Iterator[tuple[ToolInfo, Tools]]:
@@ -134,7 +134,7 @@ class ToolBox:
 
 
 def tool_box(
-    workspace: Surrounding,
+    workspace: SandboxContext,
     copy: WorkCopy,
     environment: Mapping[str, str],
     mask: Callable[[str], str],

@@ -6,7 +6,7 @@ from typing import Final
 
 from ringi.engine.process import Process
 from ringi.engine.run_plan import RunPlan
-from ringi.kernel.lines import Line, Span, Style, line, prose, step
+from ringi.kernel.lines import Line, Style, TextSpan, line, prose, step
 from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, moment
 from ringi.plans.words import age, reused
 from ringi.runs import machine
@@ -114,9 +114,9 @@ def step_lines(
 def _step(run: Run, state: StepState, title: str, plan: str) -> Line:
     over = run.phase is RunPhase.CANCELLED and state.status is StepStatus.PROPOSED
     shown = StepStatus.WAITING if over else state.status
-    spans = [Span(title or state.step_id, _STYLES.get(shown, Style.STRONG))]
+    spans = [TextSpan(title or state.step_id, _STYLES.get(shown, Style.STRONG))]
     for text in (*([plan] if plan else ()), *step_facts(state, status_of(run, state))):
-        spans += [Span(" · ", Style.FAINT), Span(text)]
+        spans += [TextSpan(" · ", Style.FAINT), TextSpan(text)]
     return Line(tuple(spans), indent=2, mark=f"{MARKS[shown]} {state.step_id}  ", folds=True)
 
 

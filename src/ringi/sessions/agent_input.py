@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ringi.engine.call_log import Call
+from ringi.engine.call_log import LoggedCall
 from ringi.errors import BadBrought, BadDocument
 from ringi.kernel import codec
 from ringi.kernel.problems import Fault, below, decoded, in_words
@@ -30,10 +30,10 @@ from ringi.models.prompt import (
 )
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.sessions import operations
-from ringi.sessions.design import Checked, checked, is_outside, plain_line, plain_path
+from ringi.sessions.design import CheckedDesign, checked, is_outside, plain_line, plain_path
 from ringi.sessions.document import AgentPending, DecisionPending, Pending, QuestionPending, StoredSession
 from ringi.sessions.model import project_of, spent_on, summarised, with_context
-from ringi.sessions.operations import State, pending, questions_left, state_of
+from ringi.sessions.operations import SessionState, pending, questions_left, state_of
 from ringi.sessions.save import call_entry, log_phase, save
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def bring(
 ) -> StoredSession:
     """All of it or nothing. Raises BadBrought."""
     before = state_of(stored)
-    step = _Step(workspace, with_context(workspace, before).knowing(model=by.who), brought)
+    step = _InputStep(workspace, with_context(workspace, before).knowing(model=by.who), brought)
     step.take()
     if step.faults:
         raise BadBrought(what=_WHAT, why=in_words(step.faults))
@@ -78,7 +78,7 @@ def bring(
         state = spent_on(state, Purpose.REVIEW, by.used)
     phase = log_phase(purpose, stored.session.status)
     said = Exchange("", codec.canonical(brought).decode())
-    call = Call(purpose, by.who, by.used, (said,), before.facts.model)
+    call = LoggedCall(purpose, by.who, by.used, (said,), before.facts.model)
     event = NewEvent(EventKind.SESSION_BROUGHT, Actor.AI, ", ".join(step.done))
     return save(workspace, stored, state, event, [call_entry(workspace, phase, call)])
 
@@ -95,8 +95,8 @@ def read(brought: Brought | Mapping[str, Any]) -> Brought:
         raise BadBrought(what=_WHAT, why=error.details["why"]) from None
 
 
-class _Step:
-    def __init__(self, workspace: Workspace, state: State, brought: Brought) -> None:
+class _InputStep:
+    def __init__(self, workspace: Workspace, state: SessionState, brought: Brought) -> None:
         self._workspace = workspace
         self._brought = brought
         self._now = workspace.clock.now()
@@ -118,7 +118,7 @@ class _Step:
         if not self.faults:
             self.faults += self._unfitting(now)
 
-    def _apply(self, purpose: Purpose, design: Checked | None) -> None:
+    def _apply(self, purpose: Purpose, design: CheckedDesign | None) -> None:
         match purpose:
             case Purpose.DISCOVERY:
                 self._left.discard("questions")
@@ -168,7 +168,7 @@ class _Step:
             return Text("{path} has no line {line}", path=path, line=max(one.line, one.end))
         return None
 
-    def _checked_design(self) -> Checked | None:
+    def _checked_design(self) -> CheckedDesign | None:
         """Compared with the project even if it is not due: everything wrong is told at once."""
         if self._brought.design is None:
             return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ringi.approvals.cover import History, covering_approval
+from ringi.approvals.cover import SubjectHistory, covering_approval
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.kinds import of_session
 from ringi.approvals.proof import approval_of, prove, require_answer
@@ -114,7 +114,7 @@ def approve(workspace: Workspace, stored: StoredSession, approver: str, proof: P
 def covering(workspace: Workspace, session: PlanningSession) -> Approval | None:
     """The approval of exactly what its run got. Raises like `covering_approval`."""
     session_id = session.session_id
-    history = History(
+    history = SubjectHistory(
         subjects.session(session_id),
         short(session_id),
         workspace.store.approvals.of(session_id),

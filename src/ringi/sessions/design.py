@@ -21,7 +21,7 @@ _LABEL: Final = re.compile(r"^(given|when|then)\b[\s:,]*", re.IGNORECASE)
 _SETTING: Final = re.compile(r"\w+=")
 
 
-class Project(NamedTuple):
+class KnownProject(NamedTuple):
     """What paths and commands are compared with."""
 
     has: Callable[[str], bool]
@@ -43,13 +43,13 @@ class Project(NamedTuple):
         return self.runs(program) or ("/" in program and self.has(plain_path(program)))
 
 
-class Checked(NamedTuple):
+class CheckedDesign(NamedTuple):
     design: Design
     wrong: tuple[str, ...] = ()
     """Paths that should exist, and commands, but they do not."""
 
 
-def checked(found: NewSummary, project: Project) -> Checked:
+def checked(found: NewSummary, project: KnownProject) -> CheckedDesign:
     design = Design(
         acceptance_criteria=tuple(map(_criterion, found.acceptance_criteria)),
         assumptions=_lines(found.assumptions),
@@ -57,10 +57,10 @@ def checked(found: NewSummary, project: Project) -> Checked:
         open_points=_lines(found.open_points),
     )
     targets = NewTargets(found.target_paths, found.test_commands, found.steps)
-    return corrected(Checked(design), targets, project)
+    return corrected(CheckedDesign(design), targets, project)
 
 
-def corrected(before: Checked, found: NewTargets, project: Project) -> Checked:
+def corrected(before: CheckedDesign, found: NewTargets, project: KnownProject) -> CheckedDesign:
     """With other paths, commands and steps; an empty list corrects nothing."""
     named = {_existing(plain_path(one.path), project): one for one in found.target_paths if one.path.strip()}
     steps = tuple(_step(one, project) for one in found.steps)
@@ -80,10 +80,10 @@ def corrected(before: Checked, found: NewTargets, project: Project) -> Checked:
     if commands := _lines(found.test_commands):
         design = replace(design, test_commands=commands)
     unknown = [one for one in _all_commands(design) if not project.resolves(one)]
-    return Checked(_within_targets(design), (*missing, *unknown))
+    return CheckedDesign(_within_targets(design), (*missing, *unknown))
 
 
-def _step(new: NewStep, project: Project) -> DesignStep:
+def _step(new: NewStep, project: KnownProject) -> DesignStep:
     paths = [_existing(plain_path(path), project) for path in new.target_paths if path.strip()]
     return DesignStep(
         title=plain_line(new.title),
@@ -108,7 +108,7 @@ def _within_targets(design: Design) -> Design:
     return replace(design, steps=tuple(step for step in steps if step.target_paths))
 
 
-def _existing(path: str, project: Project) -> str:
+def _existing(path: str, project: KnownProject) -> str:
     """Without line numbers, if that is a file."""
     bare = without_lines(path)
     return bare if project.has(bare) and not project.has(path) else path
@@ -119,7 +119,7 @@ def without_lines(path: str) -> str:
     return _LINE_NUMBERS.sub("", path)
 
 
-def _is_missing(path: str, named: NewPath, project: Project) -> bool:
+def _is_missing(path: str, named: NewPath, project: KnownProject) -> bool:
     return is_outside(path) or (not named.new and not project.has(path))
 
 
@@ -127,7 +127,7 @@ def is_outside(path: str) -> bool:
     return path.startswith(("/", "../")) or path in {"..", "."}
 
 
-def marked(result: Checked, language: Language) -> Design:
+def marked(result: CheckedDesign, language: Language) -> Design:
     """What is still wrong is said: a missing file is a new one, a command that does not work is left out."""
     design, wrong = result
     say = in_language(language)

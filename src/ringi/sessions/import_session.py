@@ -9,7 +9,7 @@ from ringi.kernel.problems import Fault
 from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session_id, short
 from ringi.sessions.document import PlanningSession, Role, SessionFacts, SessionStatus
-from ringi.sessions.operations import APPROVED_WORDS, LONGEST_INSTRUCTION, State, put_right, unfit
+from ringi.sessions.operations import APPROVED_WORDS, LONGEST_INSTRUCTION, SessionState, put_right, unfit
 
 
 def read_session(data: bytes, what: str) -> PlanningSession:
@@ -20,10 +20,10 @@ def read_session(data: bytes, what: str) -> PlanningSession:
     return session
 
 
-def taken(session: PlanningSession) -> State:
+def taken(session: PlanningSession) -> SessionState:
     """Approvals in the file do not count, because anybody can write it."""
     approved = session.status is SessionStatus.APPROVED
-    state = State(session, _facts_of(session)).with_(
+    state = SessionState(session, _facts_of(session)).with_(
         status=SessionStatus.REVIEW if approved else session.status,
         planner_session_id=None,
         # The logs belong to the session that the file was exported from.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ringi.engine.call_log import Call, failure_end, why_it_failed
+from ringi.engine.call_log import LoggedCall, failure_end, why_it_failed
 from ringi.engine.phases import Phases
 from ringi.engine.prompts import KINDS, prompt_for
 from ringi.errors import BadDocument, Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
@@ -32,9 +32,17 @@ from ringi.models.prompt import (
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.project.outline import mentioned, pages_of
 from ringi.sessions import operations
-from ringi.sessions.design import Checked, Project, checked, corrected, marked, rendered, without_lines
+from ringi.sessions.design import (
+    CheckedDesign,
+    KnownProject,
+    checked,
+    corrected,
+    marked,
+    rendered,
+    without_lines,
+)
 from ringi.sessions.document import Design, OpenCall, SessionStatus, StoredSession, WorkPending
-from ringi.sessions.operations import State, pending, put_right, state_of
+from ringi.sessions.operations import SessionState, pending, put_right, state_of
 from ringi.sessions.save import call_entry, log_path, log_phase, save
 
 if TYPE_CHECKING:
@@ -59,7 +67,7 @@ def work(workspace: Workspace, stored: StoredSession, on_progress: OnProgress) -
                 if not stored.facts.usage.requests:
                     Phases(workspace.telemetry).started(short(session_id))
                 with workspace.telemetry.spans.root("ringi.plan", session_id, _about(session_id)):
-                    stored = _Turn(workspace, stored, model, on_progress).take(due.purpose)
+                    stored = _ModelTurn(workspace, stored, model, on_progress).take(due.purpose)
     return stored
 
 
@@ -86,7 +94,7 @@ def _counted(workspace: Workspace, stored: StoredSession) -> StoredSession:
         open_ = codec.foreign(data, OpenCall, session_id)
         if open_.counted == stored.facts.usage.requests:
             phase = log_phase(open_.purpose, stored.session.status)
-            call = Call(open_.purpose, open_.model, open_.usage, end="interrupted")
+            call = LoggedCall(open_.purpose, open_.model, open_.usage, end="interrupted")
             state = state_of(stored)
             state = spent_on(state, open_.purpose, open_.usage)
             event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
@@ -95,20 +103,20 @@ def _counted(workspace: Workspace, stored: StoredSession) -> StoredSession:
     return stored
 
 
-def spent_on(state: State, purpose: Purpose, usage: TokenUsage) -> State:
+def spent_on(state: SessionState, purpose: Purpose, usage: TokenUsage) -> SessionState:
     facts, asked = state.facts, str(purpose)
     by = {**facts.usage_by, asked: facts.usage_by.get(asked, TokenUsage()).plus(usage)}
     return state.knowing(usage=facts.usage.plus(usage), usage_by=by)
 
 
-def _saved(workspace: Workspace, stored: StoredSession, state: State) -> StoredSession:
+def _saved(workspace: Workspace, stored: StoredSession, state: SessionState) -> StoredSession:
     """Saves the session if it changed."""
     if state == state_of(stored):
         return stored
     return save(workspace, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.SYSTEM))
 
 
-def with_context(workspace: Workspace, state: State) -> State:
+def with_context(workspace: Workspace, state: SessionState) -> SessionState:
     """Shows the project as it is now; what was gathered from the same snapshot stays."""
     code, facts = workspace.code, state.facts
     # While somebody keeps writing, nothing is newer than what was gathered.
@@ -135,7 +143,7 @@ _AFTER_WORDS: Final = frozenset([Purpose.DESIGN, Purpose.REVISION])
 """What a person's answers and feedback come before."""
 
 
-def _with_named(workspace: Workspace, state: State) -> State:
+def _with_named(workspace: Workspace, state: SessionState) -> SessionState:
     """Shows what answers and feedback name outright: the context was gathered before them."""
     code, facts = workspace.code, state.facts
     answers = [question.answer for question in state.session.questions if question.answer]
@@ -155,7 +163,7 @@ class NextPrompt(NamedTuple):
     model: str
 
 
-def next_prompt(workspace: Workspace, state: State) -> NextPrompt | None:
+def next_prompt(workspace: Workspace, state: SessionState) -> NextPrompt | None:
     """What the model would be asked now; None if it is somebody else's turn."""
     state = operations.resumed(state)
     due = pending(state)
@@ -167,8 +175,8 @@ def next_prompt(workspace: Workspace, state: State) -> NextPrompt | None:
 
 
 def _asked(
-    workspace: Workspace, state: State, purpose: Purpose, model: LanguageModel
-) -> tuple[State, Purpose]:
+    workspace: Workspace, state: SessionState, purpose: Purpose, model: LanguageModel
+) -> tuple[SessionState, Purpose]:
     """With the project as it is now; before anything else a model may say which files it wants."""
     state = with_context(workspace, state)
     if purpose in _AFTER_WORDS and not model.sees_project:
@@ -178,7 +186,7 @@ def _asked(
     return state, Purpose.FILES if unread and not model.sees_project else purpose
 
 
-class _Turn:
+class _ModelTurn:
     """One call of a model for a session, from the prompt to the saved result."""
 
     def __init__(
@@ -226,19 +234,19 @@ class _Turn:
         )
         self._workspace.open_calls[session.session_id] = codec.canonical(call)
 
-    def _keep(self, state: State, purpose: Purpose, answer: ModelAnswer[Any]) -> StoredSession:
+    def _keep(self, state: SessionState, purpose: Purpose, answer: ModelAnswer[Any]) -> StoredSession:
         workspace, before = self._workspace, state.facts.model
         state = self._taken(state, answer.value)
         state = spent_on(state, purpose, answer.usage).knowing(model=answer.model)
         phase = log_phase(purpose, self._stored.session.status)
-        call = Call(purpose, answer.model, answer.usage, answer.exchanges, before)
+        call = LoggedCall(purpose, answer.model, answer.usage, answer.exchanges, before)
         event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
         stored = save(workspace, self._stored, state, event, [call_entry(workspace, phase, call)])
         workspace.open_calls.pop(stored.session.session_id, None)
         answer.settle(True)
         return stored
 
-    def _taken(self, state: State, value: Any) -> State:
+    def _taken(self, state: SessionState, value: Any) -> SessionState:
         now = self._workspace.clock.now()
         match value:
             case NewFiles():
@@ -255,12 +263,12 @@ class _Turn:
                     return operations.drafted(state, value.summary, *result)
                 return summarised(state, value.summary, result, now)
             case NewTargets():
-                before = Checked(state.facts.design or Design(), state.facts.wrong)
+                before = CheckedDesign(state.facts.design or Design(), state.facts.wrong)
                 result = corrected(before, value, project_of(self._workspace, state))
                 return summarised(state, state.facts.draft, result, now)
         raise TypeError(type(value).__name__)
 
-    def _read(self, state: State, found: NewFiles) -> State:
+    def _read(self, state: SessionState, found: NewFiles) -> SessionState:
         """With the files it wants, as far as there are such files."""
         code, facts = self._workspace.code, state.facts
         wished = list(dict.fromkeys(path.strip().removeprefix("./") for path in found.paths if path.strip()))
@@ -285,7 +293,7 @@ class _Turn:
     def _fail(self, purpose: Purpose, error: ModelFailed) -> None:
         workspace, state, name = self._workspace, state_of(self._stored), self._model.name
         usage, phase = error.usage or TokenUsage(), log_phase(purpose, state.session.status)
-        call = Call(purpose, name, usage, error.exchanges, state.facts.model, failure_end(error))
+        call = LoggedCall(purpose, name, usage, error.exchanges, state.facts.model, failure_end(error))
         why = why_it_failed(error, workspace.mask)
         state = operations.failed(state, str(why))
         state = spent_on(state, purpose, usage).knowing(model=name)
@@ -298,11 +306,11 @@ class _Turn:
         raise SessionFailed(session=short(session_id), why=why, log=log) from error
 
 
-def project_of(workspace: Workspace, state: State) -> Project:
-    return Project(workspace.code.has, workspace.has_program, state.facts.project.test_commands)
+def project_of(workspace: Workspace, state: SessionState) -> KnownProject:
+    return KnownProject(workspace.code.has, workspace.has_program, state.facts.project.test_commands)
 
 
-def summarised(state: State, summary: str, result: Checked, now: str) -> State:
+def summarised(state: SessionState, summary: str, result: CheckedDesign, now: str) -> SessionState:
     design = marked(result, state.facts.language)
     text = rendered(summary, design, state.session.decisions, state.facts)
     return operations.summarised(state, text, now, design)

@@ -46,29 +46,29 @@ from ringi.sessions.document import (
 ENDED: Final = {SessionStatus.APPROVED: Text("approved"), SessionStatus.CANCELLED: Text("cancelled")}
 
 
-class State(NamedTuple):
+class SessionState(NamedTuple):
     session: PlanningSession
     facts: SessionFacts
 
-    def with_(self, **changes: Any) -> "State":
+    def with_(self, **changes: Any) -> "SessionState":
         return self._replace(session=replace(self.session, **changes))
 
-    def knowing(self, **changes: Any) -> "State":
+    def knowing(self, **changes: Any) -> "SessionState":
         return self._replace(facts=replace(self.facts, **changes))
 
-    def moved(self, target: SessionStatus) -> "State":
+    def moved(self, target: SessionStatus) -> "SessionState":
         """In another status; unchanged if it already has it."""
         current = self.session.status
         return self if current is target else self.with_(status=SESSION_MACHINE.advance(current, target))
 
-    def said(self, role: Role, content: str, now: str) -> "State":
+    def said(self, role: Role, content: str, now: str) -> "SessionState":
         """Adds a message to the conversation."""
         message = ConversationMessage(role=role, phase=self.session.status, content=content, created_at=now)
         return self.with_(conversation_history=(*self.session.conversation_history, message))
 
 
-def state_of(stored: StoredSession) -> State:
-    return State(stored.session, stored.facts)
+def state_of(stored: StoredSession) -> SessionState:
+    return SessionState(stored.session, stored.facts)
 
 
 def writable(words: str) -> str:
@@ -76,7 +76,7 @@ def writable(words: str) -> str:
     return words.encode("utf-8", "backslashreplace").decode()
 
 
-def pending(state: State) -> Pending:
+def pending(state: SessionState) -> Pending:
     """What follows from the two documents; instead of a model an agent may be next."""
     session, facts = state
     due = _due(state)
@@ -85,7 +85,7 @@ def pending(state: State) -> Pending:
     return AgentPending(due.purpose, session.questions, session.decisions, facts.feedback, facts.rejected)
 
 
-def _due(state: State) -> Pending:
+def _due(state: SessionState) -> Pending:
     session = state.session
     match session.status:
         case SessionStatus.DISCOVERY:
@@ -108,7 +108,7 @@ def _due(state: State) -> Pending:
             return CancelledSession()
 
 
-def _in_discovery(state: State) -> Pending:
+def _in_discovery(state: SessionState) -> Pending:
     session = state.session
     if not session.questions:
         return WorkPending(Purpose.DISCOVERY)
@@ -118,7 +118,7 @@ def _in_discovery(state: State) -> Pending:
     return QuestionPending(session.questions[at], at + 1, count)
 
 
-def _in_design(state: State) -> Pending:
+def _in_design(state: SessionState) -> Pending:
     session = state.session
     if not state.facts.designed:
         return WorkPending(_design_purpose(state))
@@ -128,7 +128,7 @@ def _in_design(state: State) -> Pending:
     return DecisionPending(session.decisions[at], at + 1, count)
 
 
-def _design_purpose(state: State) -> Purpose:
+def _design_purpose(state: SessionState) -> Purpose:
     """After a rejection, decisions that were made stay unless the feedback changes them."""
     decisions = state.session.decisions
     made = bool(decisions) and all(decision.selected for decision in decisions)
@@ -156,7 +156,7 @@ def consistent(session: PlanningSession) -> bool:
     return session.status not in _AFTER_DECISIONS or decided == len(session.decisions)
 
 
-def put_right(state: State) -> State:
+def put_right(state: SessionState) -> SessionState:
     """Repairs the position and status from the answers; a review without a summary goes back to design.
 
     A session that has ended stays as it is, and so does a failed one until it is resumed.
@@ -200,7 +200,7 @@ _SKIPPED: Final = "(skipped)"
 APPROVED_WORDS: Final = "(approved)"
 
 
-def begun(session_id: str, instruction: str, facts: SessionFacts, now: str) -> State:
+def begun(session_id: str, instruction: str, facts: SessionFacts, now: str) -> SessionState:
     words = instruction.strip()
     if why := unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
@@ -216,22 +216,22 @@ def begun(session_id: str, instruction: str, facts: SessionFacts, now: str) -> S
         created_at=now,
         updated_at=now,
     )
-    return State(session, facts).said(Role.USER, words, now)
+    return SessionState(session, facts).said(Role.USER, words, now)
 
 
-def questioned(state: State, found: NewQuestions, now: str) -> State:
+def questioned(state: SessionState, found: NewQuestions, now: str) -> SessionState:
     """Sets the questions; if there are none, design is next."""
     state = _asking(state.with_(questions=(), current_question_index=0), found.questions, now)
     return state if state.session.questions else state.moved(SessionStatus.DESIGN)
 
 
-def questions_left(state: State) -> int:
+def questions_left(state: SessionState) -> int:
     """How many further questions the model may ask after the answers."""
     asked = state.session.questions
     return MOST_QUESTIONS - len(asked) if any(question.answer is not None for question in asked) else 0
 
 
-def _asking(state: State, found: Iterable[NewQuestion], now: str) -> State:
+def _asking(state: SessionState, found: Iterable[NewQuestion], now: str) -> SessionState:
     """With these questions at the end, but none that was asked before."""
     before = state.session.questions
     known = {question.question.casefold() for question in before}
@@ -252,7 +252,7 @@ def _asking(state: State, found: Iterable[NewQuestion], now: str) -> State:
     return state.with_(questions=(*before, *questions))
 
 
-def answered(state: State, text: str, now: str) -> State:
+def answered(state: SessionState, text: str, now: str) -> SessionState:
     """Answers the current question: with the words of an option, its number, or other words."""
     session = state.session
     question = session.questions[session.current_question_index]
@@ -262,7 +262,7 @@ def answered(state: State, text: str, now: str) -> State:
     return _dealt_with(state, replace(question, answer=_chosen(question, words), answered_at=now), now)
 
 
-def skipped(state: State, now: str) -> State:
+def skipped(state: SessionState, now: str) -> SessionState:
     question = state.session.questions[state.session.current_question_index]
     return _dealt_with(state, replace(question, answer=None, answered_at=now), now)
 
@@ -276,7 +276,7 @@ def _chosen(question: Question, words: str) -> str:
     return numbered.get(words, words)
 
 
-def _dealt_with(state: State, question: Question, now: str) -> State:
+def _dealt_with(state: SessionState, question: Question, now: str) -> SessionState:
     session = state.session
     at = session.current_question_index
     before = session.questions[at]
@@ -291,7 +291,7 @@ def _dealt_with(state: State, question: Question, now: str) -> State:
     return state.moved(SessionStatus.DESIGN) if at + 1 == len(questions) else state
 
 
-def designed(state: State, found: NewDecisions, now: str) -> State:
+def designed(state: SessionState, found: NewDecisions, now: str) -> SessionState:
     """Replaces all decision points; there may be none. Further questions come first, if any are left."""
     further = _asking(state, found.further_questions[: questions_left(state)], now)
     if further.session.questions != state.session.questions:
@@ -300,7 +300,7 @@ def designed(state: State, found: NewDecisions, now: str) -> State:
     return _deciding(state, decisions, decisions, now)
 
 
-def revised(state: State, found: NewRevision, now: str) -> State:
+def revised(state: SessionState, found: NewRevision, now: str) -> SessionState:
     """Only what changed is decided again; it comes after what stays as the person decided it."""
     before = {decision.id: decision for decision in state.session.decisions}
     changed = {new.id: _decision(new.id, new) for new in found.changed if new.id in before}
@@ -321,8 +321,8 @@ def _drawn(found: Iterable[NewDecision]) -> list[NewDecision]:
 
 
 def _deciding(
-    state: State, decisions: tuple[DecisionPoint, ...], asked: tuple[DecisionPoint, ...], now: str
-) -> State:
+    state: SessionState, decisions: tuple[DecisionPoint, ...], asked: tuple[DecisionPoint, ...], now: str
+) -> SessionState:
     """With these decision points, of which the last ones are still to be decided."""
     state = _without_summary(state.moved(SessionStatus.DESIGN).knowing(designed=True))
     state = state.with_(decisions=decisions, current_decision_index=len(decisions) - len(asked))
@@ -351,7 +351,7 @@ def _in_words(decision: DecisionPoint) -> str:
     return f"{decision.topic}: {chosen}" + (f" ({decision.rationale})" if decision.rationale else "")
 
 
-def _without_summary(state: State) -> State:
+def _without_summary(state: SessionState) -> SessionState:
     """Also without one that waits to be corrected, and without its planning.json."""
     return state.with_(design_summary=None).knowing(draft="", wrong=(), design=None, run_plan=None)
 
@@ -374,7 +374,7 @@ def _decision(id_: str, new: NewDecision) -> DecisionPoint:
     )
 
 
-def decided(state: State, given: str, rationale: str, now: str) -> State:
+def decided(state: SessionState, given: str, rationale: str, now: str) -> SessionState:
     """Chooses an option by its id, letter, number or name."""
     session = state.session
     at = session.current_decision_index
@@ -406,7 +406,7 @@ def option_of(decision: DecisionPoint, given: str, *, ids_first: bool) -> Design
     return None
 
 
-def back(state: State) -> State:
+def back(state: SessionState) -> SessionState:
     """Goes back one step; the answer there stays until it is replaced."""
     state = resumed(state)
     session = state.session
@@ -424,12 +424,12 @@ def back(state: State) -> State:
     return state.moved(SessionStatus.DISCOVERY)
 
 
-def drafted(state: State, summary: str, design: Design, wrong: tuple[str, ...]) -> State:
+def drafted(state: SessionState, summary: str, design: Design, wrong: tuple[str, ...]) -> SessionState:
     """A summary with paths or commands that do not exist: the model is asked for others once."""
     return state.knowing(draft=summary, design=design, wrong=wrong)
 
 
-def summarised(state: State, summary: str, now: str, design: Design | None = None) -> State:
+def summarised(state: SessionState, summary: str, now: str, design: Design | None = None) -> SessionState:
     """Moves to review; without a summary it stays in design (IP-16)."""
     words = summary.strip() or None
     state = _without_summary(state).knowing(design=design).with_(design_summary=words)
@@ -438,7 +438,7 @@ def summarised(state: State, summary: str, now: str, design: Design | None = Non
     return state.moved(SessionStatus.REVIEW).said(Role.ASSISTANT, words, now)
 
 
-def approved(state: State, run_id: str, now: str) -> State:
+def approved(state: SessionState, run_id: str, now: str) -> SessionState:
     return (
         state.said(Role.USER, APPROVED_WORDS, now)
         .with_(planner_session_id=run_id)
@@ -446,7 +446,7 @@ def approved(state: State, run_id: str, now: str) -> State:
     )
 
 
-def rejected(state: State, feedback: str, now: str) -> State:
+def rejected(state: SessionState, feedback: str, now: str) -> SessionState:
     """The feedback may change decisions; the third rejection cancels the session."""
     session = state.session
     words = feedback.strip()
@@ -460,17 +460,17 @@ def rejected(state: State, feedback: str, now: str) -> State:
     return state.moved(SessionStatus.CANCELLED if count >= MOST_REJECTS else SessionStatus.DESIGN)
 
 
-def cancelled(state: State) -> State:
+def cancelled(state: SessionState) -> SessionState:
     return state.moved(SessionStatus.CANCELLED)
 
 
-def failed(state: State, why: str) -> State:
+def failed(state: SessionState, why: str) -> SessionState:
     phase = state.session.status
     status = SESSION_MACHINE.advance(phase, SessionStatus.FAILED)
     return state.with_(status=status, error_message=writable(why)).knowing(failed_in=phase)
 
 
-def resumed(state: State) -> State:
+def resumed(state: SessionState) -> SessionState:
     """Continues where it stopped, after repairs."""
     if state.session.status is SessionStatus.FAILED:
         phase = state.facts.failed_in or _phase(state.session)

@@ -19,7 +19,7 @@ from ringi.sessions.rows import SessionStore
 PLAN: Final = "plan"
 
 
-class Offer(NamedTuple):
+class CachedPlanOffer(NamedTuple):
     plan: KeptPlan
     alike: float
 
@@ -86,7 +86,7 @@ class PlanCache:
 
     def similar(
         self, kind: PlanKind, task: str, files: Callable[[str], str | None], snapshot: Callable[[], str]
-    ) -> Offer | None:
+    ) -> CachedPlanOffer | None:
         """The plan for the most similar request, if the files that it is about are as they were.
 
         None for the same request on the same files: that is answered exactly.
@@ -99,17 +99,17 @@ class PlanCache:
         if any(one.task == task for one in plans):
             now = snapshot()
             plans = [one for one in plans if (one.task, one.snapshot) != (task, now)]
-        found = [Offer(one, share) for one in plans if (share := alike(one.task, task))]
+        found = [CachedPlanOffer(one, share) for one in plans if (share := alike(one.task, task))]
         for offer in sorted(found, key=lambda one: (one.alike, one.plan.made_at), reverse=True):
             unchanged = all(files(path) == digest for path, digest in offer.plan.reads.items())
             if unchanged and accepted(self._store, offer.plan.origin):
                 return offer
         return None
 
-    def usage(self, offer: Offer) -> TokenUsage:
+    def usage(self, offer: CachedPlanOffer) -> TokenUsage:
         return TokenUsage(reused=1, saved_tokens=offer.plan.tokens, reused_from=offer.plan.made_at)
 
-    def took(self, offer: Offer) -> None:
+    def took(self, offer: CachedPlanOffer) -> None:
         """A person took it: counts what that saved."""
         self._saved(max(offer.plan.calls, 1), offer.plan.tokens)
 

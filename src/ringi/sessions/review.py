@@ -26,10 +26,10 @@ from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.plans.review_loop import (
     ACTS_OF_ANY,
-    Choice,
-    Review,
     ReviewAct,
+    ReviewChoice,
     ReviewEnd,
+    ReviewLoop,
     ReviewPrompter,
     rejected,
 )
@@ -50,7 +50,7 @@ KEYS: Final[Mapping[str, ReviewAct]] = {
 }
 
 
-class OpenSession:
+class SessionInReview:
     """A planning session, as whoever sits here continues it: every step is recorded as theirs."""
 
     def __init__(self, workspace: Workspace, session_id: str) -> None:
@@ -94,7 +94,7 @@ class OpenSession:
         refuse_agent(self.person, self.command)
 
 
-class ReviewedSession(OpenSession):
+class ReviewedSession(SessionInReview):
     """A session whose summary waits for approval, as last shown to the person."""
 
     def __init__(self, workspace: Workspace, session_id: str) -> None:
@@ -118,8 +118,8 @@ class ReviewedSession(OpenSession):
         self.tool.reject(self.session_id, feedback)
 
 
-class SessionReview(Review[ReviewedSession, ReviewPrompter]):
-    def act(self, choice: Choice) -> ReviewEnd | None:
+class SessionReview(ReviewLoop[ReviewedSession, ReviewPrompter]):
+    def act(self, choice: ReviewChoice) -> ReviewEnd | None:
         return _ACTS[choice.act](self, choice)
 
     def settle(self, error: RingiError) -> ReviewEnd | None:
@@ -137,7 +137,7 @@ class SessionReview(Review[ReviewedSession, ReviewPrompter]):
         return None
 
 
-def _approve(review: SessionReview, _: Choice) -> ReviewEnd | None:
+def _approve(review: SessionReview, _: ReviewChoice) -> ReviewEnd | None:
     session = review.subject
     session.signers.require_typing(f"{session.command} --approve --sign KEY")
     require_person(session.person, session.command)
@@ -148,7 +148,7 @@ def _approve(review: SessionReview, _: Choice) -> ReviewEnd | None:
     return ReviewEnd.APPROVED
 
 
-def _reject(review: SessionReview, _: Choice) -> ReviewEnd | None:
+def _reject(review: SessionReview, _: ReviewChoice) -> ReviewEnd | None:
     session, prompter = review.subject, review.prompter
     session.refuse_agent()
     if (left := session.pending.rejects_left) > 1:
@@ -159,16 +159,16 @@ def _reject(review: SessionReview, _: Choice) -> ReviewEnd | None:
     return rejected(review, Text("What should be different? (empty: no reject)"))
 
 
-def _back(review: SessionReview, _: Choice) -> ReviewEnd:
+def _back(review: SessionReview, _: ReviewChoice) -> ReviewEnd:
     review.subject.back()
     return ReviewEnd.BACK
 
 
-def _cancel(review: SessionReview, _: Choice) -> ReviewEnd | None:
+def _cancel(review: SessionReview, _: ReviewChoice) -> ReviewEnd | None:
     return ReviewEnd.CANCELLED if cancelled(review.subject, review.prompter) else None
 
 
-def cancelled(session: OpenSession, asker: Asker) -> bool:
+def cancelled(session: SessionInReview, asker: Asker) -> bool:
     """In any phase of the session; asks first. Raises NoChannel if an agent is running."""
     session.refuse_agent()
     agreed = agrees(asker, Text("End the session for good? [y/n]"))
@@ -177,7 +177,7 @@ def cancelled(session: OpenSession, asker: Asker) -> bool:
     return agreed
 
 
-_ACTS: Final[Mapping[ReviewAct, Callable[[SessionReview, Choice], ReviewEnd | None]]] = {
+_ACTS: Final[Mapping[ReviewAct, Callable[[SessionReview, ReviewChoice], ReviewEnd | None]]] = {
     **ACTS_OF_ANY,
     ReviewAct.APPROVE: _approve,
     ReviewAct.REJECT: _reject,

@@ -12,7 +12,7 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject
 from ringi.ledger.connection import Row, as_bytes
 from ringi.ledger.event import NewEvent
-from ringi.ledger.events import About, text_of
+from ringi.ledger.events import EventFacts, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import SESSION_PREFIX, is_session_id, short
 from ringi.plans.document import title_of
@@ -146,7 +146,7 @@ class Sessions:
         session_id = stored.session.session_id
         about = subject.session(session_id)
         self._ledger.changed.saved[about] = stored
-        return self._ledger.append(About(about, text), event)
+        return self._ledger.append(EventFacts(about, text), event)
 
     def _add_logs(self, session_id: str, count: int, logs: Sequence[LogEntry]) -> None:
         ends: dict[SessionStatus, int] = {}

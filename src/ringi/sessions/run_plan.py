@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import GoalUnderstanding
-from ringi.engine.run_parts import Planned, RunWishes
+from ringi.engine.run_parts import PartsInput, RunWishes
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.errors import NotFound
@@ -21,7 +21,7 @@ from ringi.plans.document import title_of
 from ringi.runs.document import Run, RunPhase, StepState, StoredRun, run_id
 from ringi.sessions import operations
 from ringi.sessions.document import PlanningSession, QuestionType, SessionStatus
-from ringi.sessions.operations import State
+from ringi.sessions.operations import SessionState
 from ringi.sessions.request import next_request_id
 from ringi.sessions.rows import SessionStore
 
@@ -44,7 +44,7 @@ class RunRows(Protocol):
     def save(self, run: Run, event: NewEvent, revision: int | None = None) -> None: ...
 
 
-def planner(workspace: Workspace, state: State) -> Callable[[], State]:
+def planner(workspace: Workspace, state: SessionState) -> Callable[[], SessionState]:
     """Gives the state its planning.json if a person is to approve it, else leaves it as it is.
 
     To be called inside the transaction that saves it: no two sessions get the same request id.
@@ -57,7 +57,7 @@ def planner(workspace: Workspace, state: State) -> Callable[[], State]:
     return lambda: _planned(workspace, state, branch)
 
 
-def _planned(workspace: Workspace, state: State, branch: str) -> State:
+def _planned(workspace: Workspace, state: SessionState, branch: str) -> SessionState:
     plan = compile_run_plan(_found(state), _names(workspace, state, branch), _wishes(workspace))
     raw = msgspec.json.decode(codec.canonical(plan))
     faults = [one for one in run_plan_problems(raw) if one.level is Level.FAIL]
@@ -71,7 +71,7 @@ def _wishes(workspace: Workspace) -> RunWishes:
     return RunWishes(timeout_sec=workspace.config.checks.timeout_sec)
 
 
-def _names(workspace: Workspace, state: State, branch: str) -> RunNames:
+def _names(workspace: Workspace, state: SessionState, branch: str) -> RunNames:
     now = workspace.clock.now()
     run = run_id(now, workspace.ids())
     if request := state.facts.request:
@@ -79,7 +79,7 @@ def _names(workspace: Workspace, state: State, branch: str) -> RunNames:
     return RunNames(_replaced(workspace, state) or free_request_id(workspace, run[:8]), run, now, branch)
 
 
-def _replaced(workspace: Workspace, state: State) -> str:
+def _replaced(workspace: Workspace, state: SessionState) -> str:
     """The request id of the run that is planned anew."""
     try:
         return workspace.store.runs.get(state.facts.replaces).request_id if state.facts.replaces else ""
@@ -91,9 +91,9 @@ def free_request_id(workspace: Workspace, day: str) -> str:
     return next_request_id(day, {*workspace.requests(), *workspace.store.runs.request_ids(day)})
 
 
-def _found(state: State) -> Planned:
+def _found(state: SessionState) -> PartsInput:
     session, facts = state
-    return Planned(
+    return PartsInput(
         session.instruction,
         goal=GoalUnderstanding(
             main_objective=title_of(session.instruction), constraints=tuple(_constraints(session))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ringi.engine.call_log import Call, call_text
+from ringi.engine.call_log import LoggedCall, call_text
 from ringi.errors import Busy, SessionRace, StorageFailed
 from ringi.ledger.event import NewEvent
 from ringi.models.usage import Purpose
@@ -18,7 +18,7 @@ from ringi.sessions.document import (
     SessionStatus,
     StoredSession,
 )
-from ringi.sessions.operations import State
+from ringi.sessions.operations import SessionState
 from ringi.sessions.rows import SessionStore
 from ringi.sessions.run_plan import planner
 
@@ -45,14 +45,14 @@ def log_phase(purpose: Purpose, status: SessionStatus) -> SessionStatus:
     return _PHASES.get(purpose, status)
 
 
-def call_entry(workspace: Workspace, phase: SessionStatus, call: Call) -> LogEntry:
+def call_entry(workspace: Workspace, phase: SessionStatus, call: LoggedCall) -> LogEntry:
     """For the log of this phase."""
     detailed, confidential = workspace.config.logs.detailed, workspace.config.logs.confidential
     now = workspace.clock.now()
     return LogEntry(phase, call_text(call, now, workspace.mask, detailed=detailed, confidential=confidential))
 
 
-def shortened(workspace: Workspace, state: State) -> tuple[State, list[LogEntry]]:
+def shortened(workspace: Workspace, state: SessionState) -> tuple[SessionState, list[LogEntry]]:
     """The newest messages stay; older ones are summarised and moved to the log (IP-15)."""
     messages = state.session.conversation_history
     older = messages[:-MOST_MESSAGES]
@@ -100,7 +100,7 @@ def log_path(session_id: str, phase: SessionStatus) -> str:
     return f"logs/{session_id}/{phase}.log"
 
 
-def with_paths(state: State, entries: Sequence[LogEntry]) -> State:
+def with_paths(state: SessionState, entries: Sequence[LogEntry]) -> SessionState:
     """The session lists the path of each non-empty log, relative to `.agent/`."""
     session_id = state.session.session_id
     names = {_PATHS[entry.phase]: log_path(session_id, entry.phase) for entry in entries}
@@ -126,8 +126,8 @@ def kept(workspace: Workspace, save: Callable[[SessionStore], T]) -> T:
 
 
 def settled(
-    workspace: Workspace, state: State, logs: Sequence[LogEntry]
-) -> tuple[State, tuple[LogEntry, ...]]:
+    workspace: Workspace, state: SessionState, logs: Sequence[LogEntry]
+) -> tuple[SessionState, tuple[LogEntry, ...]]:
     """Ready to save: with its time, its messages shortened, and the paths of its logs."""
     state, older = shortened(workspace, state.with_(updated_at=workspace.clock.now()))
     entries = (*logs, *older)
@@ -137,7 +137,7 @@ def settled(
 def save(
     workspace: Workspace,
     stored: StoredSession,
-    state: State,
+    state: SessionState,
     event: NewEvent,
     logs: Sequence[LogEntry] = (),
 ) -> StoredSession:
@@ -146,7 +146,7 @@ def save(
     return kept(workspace, lambda transaction: transaction.sessions.save(stored, *planned(), event, entries))
 
 
-def add(workspace: Workspace, state: State, event: NewEvent) -> StoredSession:
+def add(workspace: Workspace, state: SessionState, event: NewEvent) -> StoredSession:
     state, entries = settled(workspace, state, ())
     planned = planner(workspace, state)
     return kept(workspace, lambda transaction: transaction.sessions.add(*planned(), event, entries))

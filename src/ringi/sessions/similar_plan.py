@@ -20,7 +20,7 @@ from ringi.models.usage import Language, TokenUsage
 from ringi.project.context import Gathered
 from ringi.sessions.design import CACHE, summary_alone
 from ringi.sessions.document import Design, PlanningSession, SessionView, StoredSession
-from ringi.sessions.plan_cache import Offer
+from ringi.sessions.plan_cache import CachedPlanOffer
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _NONE_FIRST: Final = ("questions", "decisions")
 """Nobody is asked anything before a design that is there already."""
 
 
-def find(workspace: Workspace, kind: PlanKind, task: str) -> Offer | None:
+def find(workspace: Workspace, kind: PlanKind, task: str) -> CachedPlanOffer | None:
     """The plan for a similar request."""
     tree = workspace.tree
     return workspace.cache.similar(kind, task, lambda path: _digest(tree, path), workspace.code.snapshot)
@@ -103,7 +103,7 @@ def remember_outline(
 
 
 def start_with(
-    workspace: Workspace, words: str, offer: Offer, actor: Actor, forge: ForgeTerms | None = None
+    workspace: Workspace, words: str, offer: CachedPlanOffer, actor: Actor, forge: ForgeTerms | None = None
 ) -> SessionView:
     """A session whose design is the one that was offered; a person reviews it like any other.
 

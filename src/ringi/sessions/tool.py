@@ -41,7 +41,7 @@ from ringi.sessions.document import (
 )
 from ringi.sessions.import_session import read_session, taken
 from ringi.sessions.model import NextPrompt, next_prompt, resume, righted, with_context, work
-from ringi.sessions.operations import ENDED, State, pending, state_of, writable
+from ringi.sessions.operations import ENDED, SessionState, pending, state_of, writable
 from ringi.sessions.run_plan import planner
 from ringi.sessions.save import add, save, with_paths
 from ringi.sessions.similar_plan import remember_approved
@@ -96,7 +96,7 @@ class _Sessions:
         """
         return approve.covering(self._workspace, self.get(session_id).session)
 
-    def _begun(self, instruction: str) -> State:
+    def _begun(self, instruction: str) -> SessionState:
         facts = SessionFacts(language=language_of(instruction), created_by=self._workspace.person.user())
         return operations.begun(self._new_id(), instruction, facts, self._workspace.clock.now())
 
@@ -133,7 +133,7 @@ class _Sessions:
         return True
 
     def _save(
-        self, stored: StoredSession, state: State, kind: EventKind, actor: Actor, reason: str = ""
+        self, stored: StoredSession, state: SessionState, kind: EventKind, actor: Actor, reason: str = ""
     ) -> SessionView:
         return _view(save(self._workspace, stored, state, NewEvent(kind, actor, writable(reason))))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ringi.approvals.document import Approval
 from ringi.approvals.view import approved, proof
 from ringi.engine.run_plan_view import plan_lines
-from ringi.kernel.lines import EMPTY, Line, Span, Style, line, prose
+from ringi.kernel.lines import EMPTY, Line, Style, TextSpan, line, prose
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, LoggedEvent
@@ -141,7 +141,7 @@ def decision_lines(asked: DecisionPending) -> Iterator[Line]:
 
 def _option_lines(label: str, option: DesignOption) -> Iterator[Line]:
     more = ("  (", Text("recommended"), ")") if option.recommendation else ()
-    title = tuple(Span(words, Style.STRONG) for words in (option.name, *more))
+    title = tuple(TextSpan(words, Style.STRONG) for words in (option.name, *more))
     yield Line(title, 2, f"{label}  ", folds=True)
     yield prose(option.description, indent=5)
     for mark, reasons in (("+ ", option.tradeoffs.pros), (f"{MINUS} ", option.tradeoffs.cons)):
@@ -177,7 +177,7 @@ def review_lines(stored: "StoredSession", asked: ApprovalPending) -> Iterator[Li
         yield Line(tuple(numbers), folds=True)
 
 
-def _numbers(session: PlanningSession) -> Iterator[Span]:
+def _numbers(session: PlanningSession) -> Iterator[TextSpan]:
     """Only of what there was."""
     questions = len(session.questions)
     answered = questions - sum(question.skipped for question in session.questions)
@@ -186,11 +186,11 @@ def _numbers(session: PlanningSession) -> Iterator[Span]:
         words = Text(
             "Answered: {answered} of {questions} questions. ", answered=answered, questions=questions
         )
-        yield Span(words, Style.FAINT)
+        yield TextSpan(words, Style.FAINT)
     if decisions:
-        yield Span(Text("Decided: {count}. ", count=decisions), Style.FAINT)
+        yield TextSpan(Text("Decided: {count}. ", count=decisions), Style.FAINT)
     if rejects:
-        yield Span(Text("Rejected before: {count}.", count=rejects), Style.FAINT)
+        yield TextSpan(Text("Rejected before: {count}.", count=rejects), Style.FAINT)
 
 
 def answer_lines(session: PlanningSession | AgentPending) -> Iterator[Line]:

@@ -20,7 +20,7 @@ _DID_NOTHING: Final = frozenset([types.INVALID_PARAMS, types.METHOD_NOT_FOUND])
 """Errors of a server that did nothing. After any other one nobody knows."""
 
 
-class Problem(NamedTuple):
+class ServerProblem(NamedTuple):
     """Why a server was cut off."""
 
     kind: ErrorKind
@@ -31,7 +31,7 @@ def failed(kind: ErrorKind, why: Text) -> ToolResult:
     return ToolResult("", kind, str(why))
 
 
-class Answers:
+class ToolAnswers:
     def __init__(self, server: str, mask: Callable[[str], str], most_bytes: int) -> None:
         self._server = server
         self._mask = mask
@@ -51,9 +51,9 @@ class Answers:
             return self.no_result(tool, wrong)
         return ToolResult(text, cut=cut)
 
-    def gone(self, problem: Problem | None) -> ToolResult:
+    def gone(self, problem: ServerProblem | None) -> ToolResult:
         """Before it was sent."""
-        kind, words = problem or Problem(ErrorKind.DIED, Text("the connection ended"))
+        kind, words = problem or ServerProblem(ErrorKind.DIED, Text("the connection ended"))
         return failed(kind, Text("{why}; the others go on: ringi doctor shows them all", why=words))
 
     def changed(self, tool: ServerTool) -> ToolResult:
@@ -61,15 +61,15 @@ class Answers:
                    tool=tool.own_name)  # fmt: skip
         return failed(ErrorKind.NOT_ALLOWED, why)
 
-    def refused(self, tool: ServerTool, error: MCPError, problem: Problem | None) -> ToolResult:
+    def refused(self, tool: ServerTool, error: MCPError, problem: ServerProblem | None) -> ToolResult:
         why = Text("server {server} refused the call: {why}", server=self._server, why=words_of(error))
         if error.code in _DID_NOTHING:
             return failed(ErrorKind.INVALID_ARGUMENTS, self.masked(why))
         if error.code != types.CONNECTION_CLOSED:
             return self._lost(tool.info, ErrorKind.TOOL_ERROR, why)
-        return self.cut_short(tool, problem or Problem(ErrorKind.DIED, why))
+        return self.cut_short(tool, problem or ServerProblem(ErrorKind.DIED, why))
 
-    def cut_short(self, tool: ServerTool, problem: Problem | None) -> ToolResult:
+    def cut_short(self, tool: ServerTool, problem: ServerProblem | None) -> ToolResult:
         gone = self.gone(problem)
         return self._lost(tool.info, gone.error or ErrorKind.DIED, Text("{why}", why=gone.message))
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ringi.kernel.process.lines import TooLong, lines, read_some, write
 from ringi.kernel.process.program import program_of
-from ringi.kernel.process.start import CHECK_EVERY, Command, started
+from ringi.kernel.process.start import CHECK_EVERY, RunningCommand, started
 from ringi.kernel.text import Text
 from ringi.tools.effects import ErrorKind
 
@@ -78,7 +78,7 @@ class Child:
                 yield incoming, outgoing
                 group.cancel_scope.cancel()
 
-    async def _started(self, stack: AsyncExitStack) -> tuple[int, int, int, Command]:
+    async def _started(self, stack: AsyncExitStack) -> tuple[int, int, int, RunningCommand]:
         argv, folder, environment = self._program
         program_of(argv, folder, environment)
         ends = [os.pipe() for _ in range(3)]
@@ -139,7 +139,7 @@ class Child:
                 self._cut(ErrorKind.FLOODED, Text("it printed more than {most} bytes of errors", most=most))
                 return
 
-    async def _watch(self, command: Command) -> None:
+    async def _watch(self, command: RunningCommand) -> None:
         while not command.over:
             command.keep_alive()
             with anyio.move_on_after(CHECK_EVERY):
@@ -156,6 +156,6 @@ class Child:
         return Text("{what}: {said}", what=what, said=last[0][:_SHOWN]) if last else what
 
 
-async def _end(running: AbstractContextManager[Command]) -> None:
+async def _end(running: AbstractContextManager[RunningCommand]) -> None:
     with anyio.CancelScope(shield=True):
         await anyio.to_thread.run_sync(running.__exit__, None, None, None)

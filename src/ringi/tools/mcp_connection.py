@@ -17,9 +17,9 @@ from pydantic import ValidationError
 from ringi.errors import NoSuchProgram
 from ringi.kernel.text import Text
 from ringi.tools.effects import ErrorKind
-from ringi.tools.mcp_answers import Answers, Problem, words_of
+from ringi.tools.mcp_answers import ServerProblem, ToolAnswers, words_of
 from ringi.tools.mcp_child import Amounts, Child, Cut, Program
-from ringi.tools.mcp_offer import Judge, Offer, ServerTool, offer_of
+from ringi.tools.mcp_offer import Judge, OfferedTools, ServerTool, offer_of
 from ringi.tools.ports_process import ServerState, ToolInfo, ToolResult
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ _BROKEN: Final = (
 )
 
 
-class Server(NamedTuple):
+class McpServer(NamedTuple):
     """Started by us, or reached at a URL."""
 
     name: str
@@ -52,7 +52,7 @@ class Server(NamedTuple):
     """For a URL, with the credentials in it; the most bytes of one answer."""
 
 
-class Limits(NamedTuple):
+class ServerLimits(NamedTuple):
     start_sec: float = 60.0
     ping_sec: float = 5.0
     """After a call that took too long: does it answer at all?"""
@@ -61,12 +61,14 @@ class Limits(NamedTuple):
     amounts: Amounts = Amounts()
 
 
-class Connection:
-    def __init__(self, server: Server, judge: Judge, mask: Callable[[str], str], limits: Limits) -> None:
+class McpConnection:
+    def __init__(
+        self, server: McpServer, judge: Judge, mask: Callable[[str], str], limits: ServerLimits
+    ) -> None:
         self._server = server
         self._judge = judge
         self._limits = limits
-        self.answers = Answers(server.name, mask, limits.result_bytes)
+        self.answers = ToolAnswers(server.name, mask, limits.result_bytes)
         self._child: Child | None = None
         self._session: ClientSession | None = None
         self._task: asyncio.Task[None] | None = None
@@ -74,8 +76,8 @@ class Connection:
         self._begun = asyncio.Event()
         self._pings: set[asyncio.Task[None]] = set()
         self._changed = False
-        self._offer = Offer({}, ())
-        self.problem: Problem | None = None
+        self._offer = OfferedTools({}, ())
+        self.problem: ServerProblem | None = None
 
     @property
     def settled(self) -> bool:
@@ -111,7 +113,7 @@ class Connection:
                 server=self._server.name,
                 why=self.answers.masked(why),
             )
-            self.problem = Problem(kind, words)
+            self.problem = ServerProblem(kind, words)
         self._over.set()
 
     # --- its life -----------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ class Connection:
 
     # --- its tools ----------------------------------------------------------------------------------------
 
-    async def _offered(self, session: ClientSession) -> Offer:
+    async def _offered(self, session: ClientSession) -> OfferedTools:
         listed = await _listed(session, self._limits.tools)
         if listed is None:
             self.cut(ErrorKind.FLOODED, Text("it lists more than {most} tools", most=self._limits.tools))

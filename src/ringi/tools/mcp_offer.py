@@ -28,12 +28,12 @@ class ServerTool(NamedTuple):
     """The schema of its results."""
 
 
-class Offer(NamedTuple):
+class OfferedTools(NamedTuple):
     tools: Mapping[str, ServerTool]
     left_out: tuple[tuple[str, Text], ...]
 
 
-def offer_of(server: str, listed: Sequence[types.Tool], judge: Judge) -> Offer:
+def offer_of(server: str, listed: Sequence[types.Tool], judge: Judge) -> OfferedTools:
     tools: dict[str, ServerTool] = {}
     left: list[tuple[str, Text]] = []
     spelled = [_plain(tool.name) for tool in listed]
@@ -43,7 +43,7 @@ def offer_of(server: str, listed: Sequence[types.Tool], judge: Judge) -> Offer:
             left.append((tool.name[:_LONGEST_NAME_SHOWN], found))
         else:
             tools[found.info.name] = found
-    return Offer(tools, tuple(left))
+    return OfferedTools(tools, tuple(left))
 
 
 def _looked_at(server: str, tool: types.Tool, judge: Judge, *, alone: bool) -> ServerTool | Text:

@@ -18,7 +18,7 @@ from ringi.kernel.process.signals import StopSignals
 from ringi.kernel.text import Text
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.mcp_answers import failed
-from ringi.tools.mcp_connection import Connection, Limits, Server
+from ringi.tools.mcp_connection import McpConnection, McpServer, ServerLimits
 from ringi.tools.mcp_offer import Judge
 from ringi.tools.ports_process import ServerState, ToolInfo, ToolResult
 from ringi.tools.schema import mismatch
@@ -33,13 +33,13 @@ class McpServers:
 
     def __init__(
         self,
-        servers: Sequence[Server],
+        servers: Sequence[McpServer],
         judge: Judge,
         mask: Callable[[str], str] = str,
-        limits: Limits | None = None,
+        limits: ServerLimits | None = None,
     ) -> None:
-        self._limits = limits or Limits()
-        self._connections = {one.name: Connection(one, judge, mask, self._limits) for one in servers}
+        self._limits = limits or ServerLimits()
+        self._connections = {one.name: McpConnection(one, judge, mask, self._limits) for one in servers}
         self._loop = asyncio.SelectorEventLoop()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -119,10 +119,10 @@ class McpServers:
         except TimeoutError:
             return connection.answers.too_slow(found, timeout_sec)
 
-    def _of(self, name: str) -> Connection | None:
+    def _of(self, name: str) -> McpConnection | None:
         return self._connections.get(name.partition("_")[0])
 
-    def _start(self, some: Iterable[Connection]) -> None:
+    def _start(self, some: Iterable[McpConnection]) -> None:
         if waiting := [one for one in some if not one.settled]:
             # It cuts off what does not start in time; this limit is for ourselves.
             with contextlib.suppress(TimeoutError):
@@ -155,7 +155,7 @@ class McpServers:
                 self._thread.start()
 
 
-async def _all_started(connections: Sequence[Connection]) -> None:
+async def _all_started(connections: Sequence[McpConnection]) -> None:
     await asyncio.gather(*(one.start() for one in connections))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ringi.config.keys import Run
+from ringi.config.keys import RunConfig
 from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.capture import last, run
@@ -17,7 +17,7 @@ from ringi.kernel.text import Text
 from ringi.tree.copy_mounts import CopyMounts
 
 
-class Ran(NamedTuple):
+class CommandRun(NamedTuple):
     """The result of a command."""
 
     exit_code: int
@@ -35,7 +35,7 @@ class Commands(Protocol):
     def sandboxed(self) -> bool:
         """Whether a command would run in a sandbox now. Raises NoSandbox if one is required and missing."""
 
-    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandRun:
         """In a folder below the workspace; empty: itself. Raises NoSuchProgram, PathRefused or NoSandbox."""
 
 
@@ -55,7 +55,7 @@ class WorkspaceCommands:
         self,
         root: Path,
         environment: Mapping[str, str],
-        settings: Run,
+        settings: RunConfig,
         own: tuple[Path, ...],
         *,
         sandbox_path: str = SYSTEM_PATH,
@@ -73,7 +73,7 @@ class WorkspaceCommands:
     def sandboxed(self) -> bool:
         return self._bwrap() is not None
 
-    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandRun:
         cwd = self._folder(folder)
         inside = self.enclosed(argv, cwd, self._environment, sandboxed=sandboxed)
         try:
@@ -87,7 +87,7 @@ class WorkspaceCommands:
             )
         except (OSError, ValueError) as error:  # ValueError: characters that no system accepts
             raise _not_startable(argv[0], error) from None
-        return Ran(ran.exit_code, ran.text, ran.cut, ran.timed_out, ran.duration_sec)
+        return CommandRun(ran.exit_code, ran.text, ran.cut, ran.timed_out, ran.duration_sec)
 
     def enclosed(
         self,
@@ -118,7 +118,7 @@ class WorkspaceCommands:
         passed = {name: value for name, value in passed.items() if name not in unseen.variables}
         laid = copy.mounts if copy else (Mount(self._root, How.WRITE),)
         kept = () if copy else sandbox.kept_of(self._root)
-        mounts = sandbox.mounts(sandbox.Places(laid, unseen, kept))
+        mounts = sandbox.mounts(sandbox.SandboxPlaces(laid, unseen, kept))
         if not all(sandbox.sees(mounts, path) for path in (program, Path(os.path.realpath(program)))):
             raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))
         whole = (bwrap, *sandbox.arguments(mounts, inside), *words)

@@ -36,7 +36,7 @@ from ringi.tree.copy_layout import (
 )
 from ringi.tree.difference import (
     LARGEST_FILE,
-    Difference,
+    TreeDifference,
     below,
     difference_of,
     too_large,
@@ -44,8 +44,8 @@ from ringi.tree.difference import (
     unfit,
     unreadable,
 )
-from ringi.tree.private_git import OWN, Surroundings
-from ringi.tree.tree_capture import Captured, CopyShadow, Shadow, doubt
+from ringi.tree.private_git import OWN, GitFacts
+from ringi.tree.tree_capture import CapturedTree, CopyShadow, WorktreeCapture, doubt
 
 REMOVED: Final = ".removed-"
 """The names of folders that are being deleted begin with it."""
@@ -135,7 +135,7 @@ class WorkCopy:
         """Ignored files and folders that are not in the copy; set only when the copy is made."""
         self.nested: tuple[str, ...] = ()
         self.unreadable: tuple[str, ...] = ()
-        around = Surroundings(
+        around = GitFacts(
             object_format=record.object_format, ignorecase=record.ignorecase, precompose=record.precompose
         )
         self.shadow = CopyShadow(folder / "base.git", self.tree, record.base, around)
@@ -192,7 +192,7 @@ class WorkCopy:
         private_folder(state, STATE_VARIABLE)
         private_folder(cache, CACHE_VARIABLE)
         on_progress(Text("Reading the workspace"))
-        shadow = Shadow(state / "git", root)
+        shadow = WorktreeCapture(state / "git", root)
         captured = shadow.capture()
         on_progress(Text("Laying out the copy"))
         try:
@@ -210,7 +210,7 @@ class WorkCopy:
 
     @classmethod
     def _lay_out(
-        cls, shadow: Shadow, captured: Captured, cache: Path, first: Mapping[str, Any]
+        cls, shadow: WorktreeCapture, captured: CapturedTree, cache: Path, first: Mapping[str, Any]
     ) -> "WorkCopy":
         now = datetime.now(UTC)
         folder = cache / f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
@@ -280,7 +280,7 @@ class WorkCopy:
 
     # ------------------------------------------------------------------ what the agent left
 
-    def difference(self, most: int | None = None) -> Difference:
+    def difference(self, most: int | None = None) -> TreeDifference:
         """Raises TooManyFiles if more than `most` files differ."""
         captured, special = capture(self)
         left_out = {name: Text("it is a repository of its own") for name in captured.nested}
@@ -354,7 +354,7 @@ def _left_unnamed(cache: Path) -> Iterator[Path]:
                 yield path
 
 
-def capture(copy: WorkCopy) -> tuple[Captured, list[str]]:
+def capture(copy: WorkCopy) -> tuple[CapturedTree, list[str]]:
     """Its files as they are now, also those written as soon as it was made; and what is no file at all."""
     if copy.is_gone:
         raise CopyFailed(why=Text("its folder {folder} is gone", folder=copy.tree))
@@ -380,7 +380,7 @@ def empty(copy: WorkCopy) -> None:
     erase_later(gone)
 
 
-def facts_of(shadow: Shadow, captured: Captured) -> dict[str, Any]:
+def facts_of(shadow: WorktreeCapture, captured: CapturedTree) -> dict[str, Any]:
     """What a copy's record says about the workspace."""
     return {
         "base": captured.tree,
@@ -391,7 +391,7 @@ def facts_of(shadow: Shadow, captured: Captured) -> dict[str, Any]:
     }
 
 
-def fill(copy: WorkCopy, shadow: Shadow) -> None:
+def fill(copy: WorkCopy, shadow: WorktreeCapture) -> None:
     """Its tree is empty, or its index knows each file there. Nobody works in it."""
     shadow.objects.lend(copy.base, copy.folder)
     objects, excludes = lent_by(shadow, copy.record.ignored)
@@ -404,15 +404,15 @@ def fill(copy: WorkCopy, shadow: Shadow) -> None:
     copy.note(head=head, laid_at=laid_at, own_files=digests(copy.tree / OWN))
 
 
-def own_repository(copy: WorkCopy, shadow: Shadow, git_dir: Path) -> str | None:
+def own_repository(copy: WorkCopy, shadow: WorktreeCapture, git_dir: Path) -> str | None:
     index, lent, ignored = copy.shadow.git_dir / "index", copy.folder / LENT, copy.record.ignored
     return make_repository(git_dir, copy.tree, shadow, index, copy.base, lent, ignored)
 
 
 def take_along(
     copy: WorkCopy,
-    shadow: Shadow,
-    captured: Captured,
+    shadow: WorktreeCapture,
+    captured: CapturedTree,
     carried: tuple[str, ...],
     on_progress: Callable[[Text], None],
 ) -> None:
@@ -430,7 +430,7 @@ def take_along(
     copy.note(carried=carried, dependencies=tuple(map(_printable, found)))
 
 
-def _included(shadow: Shadow, there: Container[str]) -> tuple[str, ...]:
+def _included(shadow: WorktreeCapture, there: Container[str]) -> tuple[str, ...]:
     """Ignored things that the project's own list brings along, as it does for git worktrees elsewhere."""
     patterns = shadow.work_tree / INCLUDE
     if patterns.is_symlink() or not patterns.is_file():

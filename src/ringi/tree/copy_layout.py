@@ -17,7 +17,7 @@ from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.text import Text
 from ringi.tree.paths import normalise
 from ringi.tree.private_git import OWN
-from ringi.tree.tree_capture import Shadow
+from ringi.tree.tree_capture import WorktreeCapture
 
 _REFS: Final = ("refs/heads", "refs/tags", "refs/remotes")
 # Other readers of repositories insist on this line, and on what it promises: the commit behind each tag.
@@ -53,7 +53,7 @@ class Checkout(NamedTuple):
     shallow: bytes
 
 
-def checkout_of(shadow: Shadow) -> Checkout:
+def checkout_of(shadow: WorktreeCapture) -> Checkout:
     repository, root = shadow.repository, shadow.work_tree
     if repository is None:
         return Checkout(b"refs/heads/main", None, b"", _borrowed(shadow.git_dir, root), b"")
@@ -92,7 +92,7 @@ def _borrowed(git_dir: Path, root: Path) -> dict[str, str]:
 def make_repository(
     git_dir: Path,
     tree: Path,
-    shadow: Shadow,
+    shadow: WorktreeCapture,
     index: Path,
     base: str,
     lent: Path,
@@ -129,7 +129,7 @@ def make_repository(
     return commit
 
 
-def lent_by(shadow: Shadow, ignored: Sequence[str]) -> tuple[tuple[Path, ...], bytes]:
+def lent_by(shadow: WorktreeCapture, ignored: Sequence[str]) -> tuple[tuple[Path, ...], bytes]:
     """The folders of objects that a copy borrows, and the patterns that git ignores in it."""
     excludes = shadow.around.excludes + b"".join(b"\n" + os.fsencode(name) for name in ignored)
     return (shadow.git_dir / "objects", *shadow.around.objects), excludes

@@ -20,14 +20,14 @@ from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.process.erase import erase_later
 from ringi.kernel.process.git import ABSENT, Git, TreeChange, index_entries, listed, names_in, read_blobs
 from ringi.kernel.text import why_failed
-from ringi.patch.merge import Merged, merge
+from ringi.patch.merge import MergedText, merge
 from ringi.tree.copy import REMOVED, WorkCopy, digests, facts_of, own_repository
 from ringi.tree.copy_run import Files, lay_over
 from ringi.tree.copy_steps import since
-from ringi.tree.difference import CopyChange, Difference, below
+from ringi.tree.difference import CopyChange, TreeDifference, below
 from ringi.tree.private_git import OWN
 from ringi.tree.tree import Tree
-from ringi.tree.tree_capture import Shadow
+from ringi.tree.tree_capture import WorktreeCapture
 
 _MODES: Final = {"100644": 0o644, "100755": 0o755}
 _LINK: Final = "120000"
@@ -90,8 +90,8 @@ def rebased(copy: WorkCopy, root: Path, state: Path, known: str, **noted: object
     return again
 
 
-def _now(root: Path, state: Path) -> tuple[Shadow, dict[str, Any]]:
-    shadow = Shadow(state / "git", root.resolve())
+def _now(root: Path, state: Path) -> tuple[WorktreeCapture, dict[str, Any]]:
+    shadow = WorktreeCapture(state / "git", root.resolve())
     return shadow, facts_of(shadow, shadow.capture())
 
 
@@ -107,7 +107,7 @@ class _Joined(NamedTuple):
     """Not among the others."""
 
 
-def _join(copy: WorkCopy, mine: Difference, theirs: Mapping[str, TreeChange]) -> _Joined:
+def _join(copy: WorkCopy, mine: TreeDifference, theirs: Mapping[str, TreeChange]) -> _Joined:
     """What has to be written, so that the copy has the changes of both."""
     own = {change.path: change for change in mine.changes}
     left_out = dict(mine.left_out)
@@ -152,7 +152,7 @@ def _both(before: bytes, mine: bytes, theirs: bytes) -> bytes | None:
     if any(b"\0" in one for one in (before, mine, theirs)):
         return None
     found = merge(before, mine, theirs)
-    return found.content if isinstance(found, Merged) else None
+    return found.content if isinstance(found, MergedText) else None
 
 
 def _with(copy: WorkCopy, tree: str, theirs: Mapping[str, TreeChange]) -> str:
@@ -187,7 +187,7 @@ def _lay(copy: WorkCopy, joined: _Joined) -> None:
         raise StorageFailed(what=str(copy.tree), why=why_failed(error)) from None
 
 
-def _renew_repository(copy: WorkCopy, shadow: Shadow) -> None:
+def _renew_repository(copy: WorkCopy, shadow: WorktreeCapture) -> None:
     """Unless the agent keeps something there: a stash, or another branch."""
     git_dir = copy.tree / ".git"
     if _keeps_work(git_dir):
@@ -231,7 +231,7 @@ def _keeps_work(git_dir: Path) -> bool:
     return len(names) > 1 or os.path.lexists(git_dir / "refs" / "stash")
 
 
-def files_of(difference: Difference) -> Files:
+def files_of(difference: TreeDifference) -> Files:
     """As they are after it."""
     return {
         change.path: None

@@ -17,7 +17,7 @@ from ringi.tree.copy import REMOVED, WorkCopy, facts_of, fill, take_along
 from ringi.tree.copy_layout import carriable
 from ringi.tree.ctime_manifest import Imprint
 from ringi.tree.private_git import OWN
-from ringi.tree.tree_capture import Shadow
+from ringi.tree.tree_capture import WorktreeCapture
 
 
 def imprint_of(copy: WorkCopy) -> Imprint:
@@ -42,7 +42,7 @@ def renewed(
     root = root.resolve()
     carried = tuple(dict.fromkeys(carriable(root, name) for name in carry))
     on_progress(Text("Reading the workspace"))
-    shadow = Shadow(state / "git", root)
+    shadow = WorktreeCapture(state / "git", root)
     captured = shadow.capture()
     facts = facts_of(shadow, captured)
     if any(facts[name] != getattr(copy.record, name) for name in facts if name not in {"base", "nested"}):

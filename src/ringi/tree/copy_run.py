@@ -18,9 +18,9 @@ from ringi.errors import CopyFailed, Interrupted, NoSandbox, PathRefused, Storag
 from ringi.kernel.document import prepared
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.places import Places
-from ringi.kernel.process.capture import Limit, Ran, last, run, shell
+from ringi.kernel.process.capture import CommandResult, OutputLimit, last, run, shell
 from ringi.kernel.process.environment import GIT_PLACES, WITH_VARIABLE, without_forge_tokens
-from ringi.kernel.process.start import Command, started
+from ringi.kernel.process.start import RunningCommand, started
 from ringi.kernel.process.terminal import Ended, Listener, run_in_terminal
 from ringi.kernel.text import Text, why_failed, without_codes
 from ringi.tree.check_result import CheckPhase, CheckResult
@@ -29,7 +29,7 @@ from ringi.tree.copy import Supervisor, WorkCopy, put
 from ringi.tree.copy_mounts import mounts_of_copy
 from ringi.tree.copy_renewal import imprint_of, renewed
 from ringi.tree.ctime_manifest import Imprint
-from ringi.tree.difference import Difference
+from ringi.tree.difference import TreeDifference
 from ringi.tree.editable_installs import Doubt, no_doubt, results_doubt
 from ringi.tree.tree import Tree
 
@@ -53,7 +53,7 @@ def _as_it_is(invocation: Invocation) -> Invocation:
     return invocation
 
 
-class Touched(Enum):
+class CopyEffect(Enum):
     """What commands did to the files of a copy."""
 
     NOTHING = auto()
@@ -69,7 +69,7 @@ class CopyRun:
         self,
         copy: WorkCopy,
         environment: Mapping[str, str],
-        difference: Difference | None = None,
+        difference: TreeDifference | None = None,
         enclosing: Enclosing = _as_it_is,
         doubt: Doubt = no_doubt,
     ) -> None:
@@ -78,7 +78,7 @@ class CopyRun:
         `doubt` names what leads a command to the workspace's own files, see `leads_back`.
         """
         self.copy = copy
-        self.difference = difference or Difference(copy.base, copy.base, (), ())
+        self.difference = difference or TreeDifference(copy.base, copy.base, (), ())
         self._environment = environment
         self._enclosing = enclosing
         self._doubt = doubt
@@ -95,11 +95,11 @@ class CopyRun:
         command: str | Sequence[str],
         *,
         timeout_sec: float,
-        output: Limit,
-        errors: Limit | None = None,
+        output: OutputLimit,
+        errors: OutputLimit | None = None,
         env: Mapping[str, str] | None = None,
         on_output: Callable[[bytes], None] = lambda _: None,
-    ) -> Ran:
+    ) -> CommandResult:
         """A shell command, or the words of one. `env` replaces `environment`.
 
         It has no token of a forge. Only the agent that a person starts in their terminal has theirs.
@@ -151,7 +151,7 @@ class CopyRun:
 
     def start(
         self, argv: Sequence[str], more: Mapping[str, str], *, stdin: int, stdout: int, stderr: int
-    ) -> contextlib.AbstractContextManager[Command]:
+    ) -> contextlib.AbstractContextManager[RunningCommand]:
         """A command that runs beside its caller, until the block ends. Raises OSError."""
         inside = self._enclosing(Invocation(tuple(argv), {**self.environment, **more}))
         return started(
@@ -172,13 +172,13 @@ class CopyRun:
         kept = {name: value for name, value in self._environment.items() if name not in leading_back}
         return {**kept, "PWD": str(self.copy.folder_of_commands), WITH_VARIABLE: self.copy.id}
 
-    def touched(self) -> Touched:
+    def touched(self) -> CopyEffect:
         try:
             now = self.copy.difference()
         except CopyFailed:  # a command deleted its copy or made it unreadable
-            return Touched.REWRITTEN
+            return CopyEffect.REWRITTEN
         if now.tree == self.tree:
-            return Touched.NOTHING
+            return CopyEffect.NOTHING
         before = {change.path: change for change in self.difference.changes}
         after = {change.path: change for change in now.changes}
         rewritten = any(
@@ -188,7 +188,7 @@ class CopyRun:
         )
         # For instance a file that became a link.
         left_out = [path for path, why in now.left_out if (path, why) not in self.difference.left_out]
-        return Touched.REWRITTEN if rewritten or self.copy.began_with(left_out) else Touched.ADDED
+        return CopyEffect.REWRITTEN if rewritten or self.copy.began_with(left_out) else CopyEffect.ADDED
 
 
 class ScratchCopies:
@@ -234,7 +234,7 @@ class ScratchCopies:
 
     def current(self) -> CopyRun:
         """The same copy again, or a fresh one if a command rewrote its files."""
-        if self._run is None or self._run.touched() is Touched.REWRITTEN:
+        if self._run is None or self._run.touched() is CopyEffect.REWRITTEN:
             self.discard()
             with _in_words(self._places.copies):
                 self._run = self._make()

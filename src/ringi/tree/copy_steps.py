@@ -9,7 +9,7 @@ import msgspec
 
 from ringi.kernel.process.git import ABSENT, Git, index_entries
 from ringi.tree.copy import WorkCopy
-from ringi.tree.difference import Difference
+from ringi.tree.difference import TreeDifference
 from ringi.tree.private_git import OWN
 
 _BYTES_A_LINE: Final = 100
@@ -34,7 +34,7 @@ def changed_between(copy: WorkCopy, base: str, tree: str) -> tuple[str, ...]:
     return tuple(name.decode("utf-8", "backslashreplace") for name in names if name)
 
 
-def line_counts(copy: WorkCopy, difference: Difference) -> dict[str, int]:
+def line_counts(copy: WorkCopy, difference: TreeDifference) -> dict[str, int]:
     """By path: lines added plus lines removed; of a file that is not text one for each 100 bytes."""
     words = ("diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv")
     out = copy.shadow.git.run(*words, difference.base, difference.tree)

@@ -25,7 +25,7 @@ class CopyChange(NamedTuple):
     after: bytes | None
 
 
-class Difference(NamedTuple):
+class TreeDifference(NamedTuple):
     base: str
     tree: str
     changes: tuple[CopyChange, ...]
@@ -38,7 +38,7 @@ def difference_of(
     wanted: Iterable[TreeChange],
     blobs: Mapping[str, bytes],
     left_out: Mapping[str, Text],
-) -> Difference:
+) -> TreeDifference:
     changes = tuple(
         CopyChange(
             change.path.decode(),
@@ -50,7 +50,7 @@ def difference_of(
         for change in sorted(wanted)
     )
     named = tuple(sorted(left_out.items(), key=lambda pair: os.fsencode(pair[0])))
-    return Difference(base, tree, changes, named)
+    return TreeDifference(base, tree, changes, named)
 
 
 def unfit(path: str, change: TreeChange) -> Text | None:

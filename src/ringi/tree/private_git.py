@@ -54,7 +54,7 @@ _CONFIG: Final = b"""\
 """
 
 
-class Surroundings(NamedTuple):
+class GitFacts(NamedTuple):
     """What a private git directory takes from the person's repository and settings."""
 
     objects: tuple[Path, ...] = ()
@@ -77,7 +77,7 @@ class PrivateFolder:
         except OSError as error:
             raise StorageFailed(what=str(self.git_dir), why=error.strerror or str(error)) from None
 
-    def prepare(self, around: Surroundings) -> None:
+    def prepare(self, around: GitFacts) -> None:
         """Creates or updates the directory; if it is shared, the caller holds the lock."""
         self.make_folders()
         info = self.git_dir / "info"
@@ -92,7 +92,7 @@ class PrivateFolder:
         )
         self.guard(around)
 
-    def guard(self, around: Surroundings) -> None:
+    def guard(self, around: GitFacts) -> None:
         """Restores the files that decide which programs git may run here."""
         self.refuse_link()
         with suppress(OSError):
@@ -117,7 +117,7 @@ class PrivateFolder:
             raise StorageFailed(what=str(self.git_dir), why=error.strerror or str(error)) from None
 
 
-def _config(around: Surroundings, excludes: Path) -> bytes:
+def _config(around: GitFacts, excludes: Path) -> bytes:
     wide = around.object_format == "sha256"
     text = _CONFIG % {
         b"version": 1 if wide else 0,

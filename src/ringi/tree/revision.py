@@ -28,7 +28,7 @@ from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.tree.difference import (
     REPOSITORY,
-    Difference,
+    TreeDifference,
     below,
     difference_of,
     too_large,
@@ -37,7 +37,7 @@ from ringi.tree.difference import (
     unreadable,
 )
 from ringi.tree.private_git import OWN
-from ringi.tree.tree_capture import Captured, Shadow
+from ringi.tree.tree_capture import CapturedTree, WorktreeCapture
 
 _NOT_IN_A_REF: Final = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|@\{|\.\.")
 _PLACES: Final = ("refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD", "refs/tags/{}")
@@ -47,7 +47,7 @@ _LONGEST_SUBJECT: Final = 200
 _LONGEST_BODY: Final = 10_000
 
 
-class Form(StrEnum):
+class RevisionForm(StrEnum):
     BRANCH = "branch"
     RANGE = "range"
     WORKTREE = "worktree"
@@ -60,7 +60,7 @@ class Commit(NamedTuple):
 
 
 class Revision(NamedTuple):
-    form: Form
+    form: RevisionForm
     name: str
     """The same for as long as it is the same thing: the name of a ref, a range, a path."""
     label: str
@@ -76,7 +76,7 @@ class Revision(NamedTuple):
     """From the start to the head, newest first; not all of very many."""
     ahead: int = 0
     """How many commits it has since the start."""
-    captured: Captured | None = None
+    captured: CapturedTree | None = None
     """Of a worktree: what its files are now."""
     folder: Path | None = None
     """Of a worktree, where it is."""
@@ -84,7 +84,7 @@ class Revision(NamedTuple):
     """Of a branch, the worktree in which it is checked out; what is not committed there is not part of it."""
 
 
-class _History:
+class _CommitHistory:
     """The commits and trees of a repository; `objects` has more of them, such as those of a worktree."""
 
     def __init__(self, repository: Repository, objects: Path | None = None) -> None:
@@ -121,7 +121,9 @@ class _History:
         """The tree without files, which git knows without having it."""
         return self.git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode("ascii").strip()
 
-    def revision(self, form: Form, name: str, label: str, start: str | None, head: str | None) -> Revision:
+    def revision(
+        self, form: RevisionForm, name: str, label: str, start: str | None, head: str | None
+    ) -> Revision:
         commits, ahead = self._commits(label, start, head) if head and head != start else ((), 0)
         return Revision(
             form, name, label, start, head, self.tree_of(start), self.tree_of(head), commits, ahead
@@ -153,7 +155,7 @@ class Revisions:
             why = Text("there is no git repository in {folder}", folder=str(root))
             raise Unreviewable(name=str(root), why=why, command="ringi propose --tree FOLDER")
         self._repository = found
-        self._history = _History(found)
+        self._history = _CommitHistory(found)
 
     def find(self, name: str, here: Path) -> Revision:
         """Raises NotFound, or Unreviewable if it cannot be compared with the checkout."""
@@ -213,7 +215,7 @@ class Revisions:
     def _branch(self, name: str, ref: str, commit: str) -> Revision:
         head = self._history.commit("HEAD")
         start = self._history.merge_base(name, head, commit) if head else None
-        made = self._history.revision(Form.BRANCH, ref, _shortened(ref), start, commit)
+        made = self._history.revision(RevisionForm.BRANCH, ref, _shortened(ref), start, commit)
         return made._replace(checked_out=_checked_out(self._history.git, ref, self._root))
 
     def _range(self, name: str) -> Revision:
@@ -221,7 +223,7 @@ class Revisions:
         end = self._end(last)
         # Both kinds of dots: what the second has and the first has not, never the first one's own taken back.
         start = self._history.merge_base(name, self._end(first), end)
-        return self._history.revision(Form.RANGE, f"{first}{dots}{last}", name, start, end)
+        return self._history.revision(RevisionForm.RANGE, f"{first}{dots}{last}", name, start, end)
 
     def _end(self, name: str) -> str:
         found = self._ref(name)
@@ -246,27 +248,27 @@ class Revisions:
             why = Text("it is a bare repository, without files") if bare else Text("it is no git worktree")
             raise Unreviewable(name=name, why=why, command="ringi review BRANCH")
         captured = self._shadow_of(top).capture()
-        ours, head = self._history.commit("HEAD"), _History(other).commit("HEAD")
+        ours, head = self._history.commit("HEAD"), _CommitHistory(other).commit("HEAD")
         history = self._history_of(top)
         if (ours is None) is not (head is None):
             raise _unrelated(name)
         start = history.merge_base(name, ours, head) if ours and head else None
-        made = history.revision(Form.WORKTREE, str(top), _label_of(top), start, head)
+        made = history.revision(RevisionForm.WORKTREE, str(top), _label_of(top), start, head)
         return made._replace(tree=captured.tree, captured=captured, folder=top)
 
-    def _shadow_of(self, worktree: Path) -> Shadow:
+    def _shadow_of(self, worktree: Path) -> WorktreeCapture:
         # A later review compares with what this one saw.
-        return Shadow(self.record_of(str(worktree)) / "git", worktree, keeps_all=True)
+        return WorktreeCapture(self.record_of(str(worktree)) / "git", worktree, keeps_all=True)
 
-    def _history_of(self, worktree: Path | None) -> _History:
+    def _history_of(self, worktree: Path | None) -> _CommitHistory:
         """Also of what is only in a worktree."""
         if worktree is None:
             return self._history
-        return _History(self._repository, self.record_of(str(worktree)) / "git" / "objects")
+        return _CommitHistory(self._repository, self.record_of(str(worktree)) / "git" / "objects")
 
     # ------------------------------------------------------------------ its change
 
-    def difference(self, revision: Revision, base: str, most: int) -> Difference:
+    def difference(self, revision: Revision, base: str, most: int) -> TreeDifference:
         """From a tree, such as that of its start, to what it is now. `most` is how many files may differ."""
         history = self._history_of(revision.folder)
         left_out: dict[str, Text] = {}
@@ -337,7 +339,7 @@ def _too_short(name: str) -> Unreviewable:
     return Unreviewable(name=name, why=why, command="git fetch --unshallow")
 
 
-def _changes(history: _History, revision: Revision, base: str) -> Iterator[TreeChange]:
+def _changes(history: _CommitHistory, revision: Revision, base: str) -> Iterator[TreeChange]:
     words = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--no-ext-diff")
     yield from tree_changes(history.run(revision.label, *words, base, revision.tree))
 

@@ -16,7 +16,7 @@ from ringi.kernel.process.git import Git, TreeFile, keep, names_in, read_blobs, 
 from ringi.kernel.process.repository import read_small
 from ringi.kernel.text import Text
 from ringi.tree.file_state import StateFile
-from ringi.tree.tree_capture import Shadow, is_nested
+from ringi.tree.tree_capture import WorktreeCapture, is_nested
 
 _LOOKS: Final = 3
 """After the first."""
@@ -55,7 +55,7 @@ class Snapshots:
         self._state = state
         self._root = root.resolve()
         self._settled = state / "git" / "snapshot"
-        self._shadows: dict[str, Shadow] = {}
+        self._shadows: dict[str, WorktreeCapture] = {}
         """They keep what was captured."""
 
     def take(self) -> Snapshot:
@@ -172,7 +172,7 @@ class Snapshots:
         missing = tuple(sorted(name for name in unreadable if not _below(name, unreadable)))
         return Snapshot(_id([tree, *nested_trees], missing), tree[1], tuple(nested_trees), missing)
 
-    def _ignored_submodules(self, prefix: str, shadow: Shadow) -> list[str]:
+    def _ignored_submodules(self, prefix: str, shadow: WorktreeCapture) -> list[str]:
         """Returns all of them; those that are not ignored were found already."""
         found = [os.fsdecode(name) for name in shadow.submodules()]
         return [name for name in found if os.access(self._root / prefix / name / ".git", os.F_OK)]
@@ -186,8 +186,8 @@ class Snapshots:
                 return False
         return True
 
-    def _shadow_of(self, prefix: str) -> Shadow:
-        shadow = Shadow(self._git_dir(prefix), self._root / prefix)
+    def _shadow_of(self, prefix: str) -> WorktreeCapture:
+        shadow = WorktreeCapture(self._git_dir(prefix), self._root / prefix)
         if earlier := self._shadows.get(prefix):
             shadow.held = earlier.held
         self._shadows[prefix] = shadow

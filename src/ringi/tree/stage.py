@@ -14,7 +14,7 @@ import msgspec
 
 from ringi.errors import PathRefused, StorageFailed
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import FileSystem, Kind, opened
+from ringi.kernel.fs import EntryKind, FileSystem, opened
 from ringi.kernel.process.progress import counted
 from ringi.kernel.text import Text
 from ringi.tree.file_state import FileChange, OpStatus
@@ -28,7 +28,7 @@ Contents = Callable[[str], bytes]
 """The bytes with this SHA-256."""
 
 
-class Conflict(Exception):
+class WriteConflict(Exception):
     """Somebody else wrote this file."""
 
     def __init__(self, change: FileChange, detail: Text) -> None:
@@ -54,7 +54,7 @@ class _Swap:
         self.run()
         if not self._tree.is_folder_of(self._change.path, root, self._place[0]):
             self.back()
-            raise Conflict(self._change, Text("its folder was moved meanwhile"))
+            raise WriteConflict(self._change, Text("its folder was moved meanwhile"))
 
     def run(self) -> None:
         if self._change.folder:
@@ -69,7 +69,7 @@ class _Swap:
     def back(self) -> None:
         """Undoes the swap through the same open folder, wherever that is by now."""
         # Leave alone what somebody else wrote or deleted since.
-        with contextlib.suppress(Conflict, FileNotFoundError):
+        with contextlib.suppress(WriteConflict, FileNotFoundError):
             _Swap(self._tree, self._staged, self._place, reverse(self._change)).run()
 
     def make_or_remove(self) -> None:
@@ -78,7 +78,7 @@ class _Swap:
             try:
                 self._fs.make_folder(*self._place, int(self._change.after.mode, 8))
             except FileExistsError:
-                raise Conflict(self._change, Text("somebody made it meanwhile")) from None
+                raise WriteConflict(self._change, Text("somebody made it meanwhile")) from None
             return
         try:
             self._fs.remove_folder(*self._place)
@@ -87,13 +87,13 @@ class _Swap:
         except OSError as error:
             if error.errno not in _NOT_EMPTY:
                 raise
-            raise Conflict(self._change, Text("somebody put something into it")) from None
+            raise WriteConflict(self._change, Text("somebody put something into it")) from None
 
     def create(self) -> None:
         try:
             self._fs.link(*self._staged, *self._place)
         except FileExistsError:
-            raise Conflict(self._change, Text("somebody made it meanwhile")) from None
+            raise WriteConflict(self._change, Text("somebody made it meanwhile")) from None
         self._fs.remove(*self._staged)
 
     def overwrite(self) -> None:
@@ -101,18 +101,18 @@ class _Swap:
         if not self._came_out_as_before():
             # If somebody writes again between the two exchanges, that version stays in the stage.
             self._fs.exchange(*self._staged, *self._place)
-            raise Conflict(self._change, Text("somebody wrote to it meanwhile"))
+            raise WriteConflict(self._change, Text("somebody wrote to it meanwhile"))
 
     def delete(self) -> None:
         self._fs.move(*self._place, *self._staged)
         if not self._came_out_as_before():
             self._put_back()
-            raise Conflict(self._change, Text("somebody wrote to it meanwhile"))
+            raise WriteConflict(self._change, Text("somebody wrote to it meanwhile"))
 
     def _put_back(self) -> None:
         """If somebody made something new at the old path, that stays there and ours stays in the stage."""
         entry = self._fs.entry(*self._staged)
-        if entry is not None and entry.kind is Kind.FOLDER:
+        if entry is not None and entry.kind is EntryKind.FOLDER:
             # Folders cannot be linked; moving one replaces nothing but an empty folder.
             with contextlib.suppress(OSError):
                 self._fs.move(*self._staged, *self._place)
@@ -184,14 +184,14 @@ class Stage:
             for name in names:
                 self.fs.sync_file(stage, name)
 
-    def swap_in(self, changes: Sequence[FileChange], *, go_on: bool = False) -> list[Conflict]:
+    def swap_in(self, changes: Sequence[FileChange], *, go_on: bool = False) -> list[WriteConflict]:
         """Brings every file from before to after. At one that is neither, stops, or with `go_on` skips it."""
         conflicts = []
         with self._opened() as (root, stage):
             for change in counted(Text("Writing files"), changes):
                 try:
                     self._swap(root, stage, change)
-                except Conflict as conflict:
+                except WriteConflict as conflict:
                     conflicts.append(conflict)
                     if not go_on:
                         break
@@ -208,7 +208,7 @@ class Stage:
                 try:
                     self._swap(root, stage, reverse(change))
                     statuses[change.path] = OpStatus.UNDONE
-                except Conflict:
+                except WriteConflict:
                     statuses[change.path] = OpStatus.CONFLICT
         return statuses
 
@@ -219,15 +219,15 @@ class Stage:
             with self.tree.folder_of(change.path, root, make=change.before is None, made=new) as place:
                 try:
                     _Swap(self.tree, (stage, name), place, change).run_below(root)
-                except Conflict:
+                except WriteConflict:
                     _unmake(self.fs, new)
                     raise
         except FileNotFoundError:
             if self._was_lost(stage, name, change):
                 raise
-            raise Conflict(change, Text("somebody deleted it meanwhile")) from None
+            raise WriteConflict(change, Text("somebody deleted it meanwhile")) from None
         except PathRefused as error:
-            raise Conflict(change, Text("{why}", why=error.details["why"])) from None
+            raise WriteConflict(change, Text("{why}", why=error.details["why"])) from None
         self._swapped.add(change.path)
 
     def _was_lost(self, stage: int, name: str, change: FileChange) -> bool:

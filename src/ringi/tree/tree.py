@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from ringi.errors import PathRefused, StorageFailed, TooLarge, Unreadable
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import Entry, FileChanged, FileSystem, Kind, NotRegular, opened
+from ringi.kernel.fs import Entry, EntryKind, FileChanged, FileSystem, NotRegular, opened
 from ringi.kernel.text import Text
 from ringi.tree.file_state import FileState, Touched
 from ringi.tree.paths import normalise
@@ -18,12 +18,12 @@ if TYPE_CHECKING:  # `ringi` alone does without
 
 _READ_TRIES = 3
 _REFUSALS: Final = {
-    Kind.LINK: Text("it is a symbolic link"),
-    Kind.FOLDER: Text("it is a folder"),
-    Kind.FIFO: Text("it is a named pipe"),
-    Kind.SOCKET: Text("it is a socket"),
-    Kind.CHARACTER_DEVICE: Text("it is a character device"),
-    Kind.BLOCK_DEVICE: Text("it is a block device"),
+    EntryKind.LINK: Text("it is a symbolic link"),
+    EntryKind.FOLDER: Text("it is a folder"),
+    EntryKind.FIFO: Text("it is a named pipe"),
+    EntryKind.SOCKET: Text("it is a socket"),
+    EntryKind.CHARACTER_DEVICE: Text("it is a character device"),
+    EntryKind.BLOCK_DEVICE: Text("it is a block device"),
 }
 LARGEST: Final = 1 << 30
 """Bytes of a file that is read whole: more would fill the memory."""
@@ -33,7 +33,7 @@ Made = list[tuple[int, str]]
 """New folders, each as its open parent and its name."""
 
 
-class Found(NamedTuple):
+class CurrentFile(NamedTuple):
     """A regular file as it is now."""
 
     state: FileState
@@ -88,9 +88,9 @@ class Tree:
         if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
             raise error
         entry = self.fs.entry(at, part)
-        if entry is not None and entry.kind is Kind.LINK:
+        if entry is not None and entry.kind is EntryKind.LINK:
             raise PathRefused(path=path, why=Text("{part} is a symbolic link", part=part)) from None
-        if entry is not None and entry.kind is not Kind.FILE:
+        if entry is not None and entry.kind is not EntryKind.FILE:
             raise PathRefused(path=path, why=Text("{part} is not a folder", part=part)) from None
         raise PathRefused(path=path, why=Text("{part} is a file, not a folder", part=part)) from None
 
@@ -113,38 +113,38 @@ class Tree:
             return self.fs.entry(at, name)
         return None
 
-    def look(self, path: str) -> Found | None:
+    def look(self, path: str) -> CurrentFile | None:
         """The file at the path; None if nothing is. Anything else there is refused."""
         with self.open_root() as root:
             return self.look_from(root, path)
 
-    def look_from(self, root: int, path: str) -> Found | None:
+    def look_from(self, root: int, path: str) -> CurrentFile | None:
         try:
             with self.folder_of(path, root) as (folder, name):
                 return self.look_at(folder, name, path)
         except FileNotFoundError:
             return None
 
-    def look_folder(self, path: str) -> Found | None:
+    def look_folder(self, path: str) -> CurrentFile | None:
         """As `look`, but also accepts a folder, which has no bytes."""
         with self.open_root() as root:
             return self.look_folder_from(root, path)
 
-    def look_folder_from(self, root: int, path: str) -> Found | None:
+    def look_folder_from(self, root: int, path: str) -> CurrentFile | None:
         try:
             with self.folder_of(path, root) as (folder, name):
                 entry = self.fs.entry(folder, name)
-                if entry is not None and entry.kind is Kind.FOLDER:
-                    return Found(FileState("", f"{entry.mode:04o}", folder=True), b"", entry)
+                if entry is not None and entry.kind is EntryKind.FOLDER:
+                    return CurrentFile(FileState("", f"{entry.mode:04o}", folder=True), b"", entry)
                 return self.look_at(folder, name, path)
         except FileNotFoundError:
             return None
 
-    def look_at(self, folder: int, name: str, path: str) -> Found | None:
+    def look_at(self, folder: int, name: str, path: str) -> CurrentFile | None:
         entry = self.fs.entry(folder, name)
         if entry is None:
             return None
-        if entry.kind is not Kind.FILE:
+        if entry.kind is not EntryKind.FILE:
             raise PathRefused(path=path, why=_REFUSALS.get(entry.kind, _NOT_REGULAR))
         if entry.size > LARGEST:
             why = Text("it has {size} bytes, {limit} are allowed", size=entry.size, limit=LARGEST)
@@ -158,11 +158,11 @@ class Tree:
         except PermissionError as error:
             raise Unreadable(what=path, why=error.strerror) from None
 
-    def _read(self, folder: int, name: str, path: str) -> Found:
+    def _read(self, folder: int, name: str, path: str) -> CurrentFile:
         for _ in range(_READ_TRIES):
             with contextlib.suppress(FileChanged):
                 data, entry = self.fs.read(folder, name)
-                return Found(FileState(digest(data), f"{entry.mode:04o}"), data, entry)
+                return CurrentFile(FileState(digest(data), f"{entry.mode:04o}"), data, entry)
         raise Unreadable(what=path, why=Text("somebody keeps writing to it"))
 
     def missing_folders(self, paths: list[str]) -> list[str]:
@@ -196,20 +196,22 @@ class TreeAsSeen(Tree):
         super().__init__(tree.fs, tree.root)
         self._seen = seen
 
-    def look(self, path: str) -> Found | None:
+    def look(self, path: str) -> CurrentFile | None:
         return self._found(path) if path in self._seen else super().look(path)
 
-    def look_folder(self, path: str) -> Found | None:
+    def look_folder(self, path: str) -> CurrentFile | None:
         return self._found(path) if path in self._seen else super().look_folder(path)
 
-    def _found(self, path: str) -> Found | None:
+    def _found(self, path: str) -> CurrentFile | None:
         if (known := self._seen[path]) is None:
             return None
         state, data = known
-        return Found(state, data, Entry(Kind.FILE, int(state.mode, 8), len(data), 0, 0, 0, 0))
+        return CurrentFile(state, data, Entry(EntryKind.FILE, int(state.mode, 8), len(data), 0, 0, 0, 0))
 
 
-def found_at(tree: Tree, root: int, change: "FileChange | Touched") -> tuple[FileState | None, Found | None]:
+def found_at(
+    tree: Tree, root: int, change: "FileChange | Touched"
+) -> tuple[FileState | None, CurrentFile | None]:
     """For a folder, the permission bits do not count: they depend on the umask."""
     if (folder := change.folder) is None:
         found = tree.look_from(root, change.path)

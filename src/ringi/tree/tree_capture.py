@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed
-from ringi.kernel.fs import NotRegular, TooLarge, read_bounded, walk
+from ringi.kernel.fs import FileTooLarge, NotRegular, read_bounded, walk
 from ringi.kernel.process.git import (
     TIME_LIMIT,
     Git,
@@ -36,10 +36,10 @@ from ringi.tree.objects import Hold, KeptObjects
 from ringi.tree.private_git import (
     OWN,
     RULES,
+    GitFacts,
     IndexPlaces,
     KeptIndex,
     PrivateFolder,
-    Surroundings,
     files_of,
     signature,
 )
@@ -51,7 +51,7 @@ _RULES_NAME: Final = b".gitignore"
 _READING: Final = Text("Reading files")
 
 
-class Captured(NamedTuple):
+class CapturedTree(NamedTuple):
     tree: str
     nested: tuple[str, ...]
     """Repositories inside the tree; they are not in it."""
@@ -67,7 +67,7 @@ class PrivateGit:
         self._index = KeptIndex(git_dir)
         self.git = Git(git_dir, work_tree)
 
-    def capture(self) -> Captured:
+    def capture(self) -> CapturedTree:
         """The exact bytes and modes of every file that is tracked, or neither tracked nor ignored."""
         if not self.work_tree.is_dir():
             raise CopyFailed(why=Text("the folder {folder} is gone", folder=str(self.work_tree)))
@@ -81,7 +81,7 @@ class PrivateGit:
                 self._index.forget()
                 return self._capture()
 
-    def rebuild(self) -> Captured:
+    def rebuild(self) -> CapturedTree:
         self.folder.refuse_link()
         with self._index.locked():
             self._index.forget()
@@ -113,7 +113,7 @@ class PrivateGit:
         """A value that changes whenever that set may have changed."""
         return b""
 
-    def _capture(self) -> Captured:
+    def _capture(self) -> CapturedTree:
         self._index.borrow()
         git = Git(self.git_dir, self.work_tree, index=self._index.following)
         mark = self._tracked_mark()
@@ -126,7 +126,7 @@ class PrivateGit:
         known = [name for name in self._index.nested() if _is_still_nested(self.work_tree, name)]
         clean = self._add(git, known)
         if clean and self._index.unchanged() and (tree := self._index.remembered(mark, rules, *known)):
-            return Captured(tree, _sorted(known), ())
+            return CapturedTree(tree, _sorted(known), ())
         if known:
             clean = self._add(git)
         entries = list(index_entries(git.run("ls-files", "-s", "-z")))
@@ -162,7 +162,7 @@ class PrivateGit:
 
     def _settle(
         self, git: Git, added: Sequence[IndexEntry], ignored: set[bytes], *, clean: bool
-    ) -> tuple[Captured, set[bytes]]:
+    ) -> tuple[CapturedTree, set[bytes]]:
         """Corrects the index after `git add`; also returns what that added."""
         nested, unreadable = set[bytes](), set[bytes]()
         if not clean:
@@ -182,7 +182,7 @@ class PrivateGit:
             key = _digest(b"\0".join(entry) for entry in added)
             tree = self._index.tree_of(key) or _text(git.run("write-tree"))
             self._index.remember_entries(key, tree)
-        return Captured(tree, _sorted(nested | links), _sorted(unreadable)), set(force)
+        return CapturedTree(tree, _sorted(nested | links), _sorted(unreadable)), set(force)
 
     def _force(self, git: Git, paths: list[bytes]) -> set[bytes]:
         """Adds files that are tracked although they are ignored; returns those that cannot be read."""
@@ -317,20 +317,20 @@ def _text(out: bytes) -> str:
     return out.decode("ascii").strip()
 
 
-class Shadow(PrivateGit):
+class WorktreeCapture(PrivateGit):
     """Reads the person's own tree, in or outside git."""
 
     def __init__(self, git_dir: Path, work_tree: Path, *, keeps_all: bool = False) -> None:
         """`keeps_all` if trees of earlier captures are needed later."""
         super().__init__(git_dir, work_tree)
         self.repository = Repository.at(work_tree)
-        self.around = Surroundings()
+        self.around = GitFacts()
         self.objects = KeptObjects(git_dir)
         self._keeps_all = keeps_all
         self.held: Hold | None = None
         """Keeps the trees that were captured for as long as this exists."""
 
-    def capture(self) -> Captured:
+    def capture(self) -> CapturedTree:
         self.folder.make_folders()
         if self.held is None and not self._keeps_all:
             self.objects.prune(self._index.last_tree())
@@ -345,14 +345,14 @@ class Shadow(PrivateGit):
         self.around = self._look_around()
         self.folder.prepare(self.around)
 
-    def _look_around(self) -> Surroundings:
+    def _look_around(self) -> GitFacts:
         repository = self.repository
         git_dir = repository.git_dir if repository else self.git_dir
         asked = Git(git_dir, self.work_tree, personal=True, time_limit=30)
         found = settings(
             asked, r"^(core\.(excludesfile|ignorecase|precomposeunicode)|extensions\.objectformat)$"
         )
-        facts = Surroundings(personal_excludes=_personal_excludes(found, self.work_tree))
+        facts = GitFacts(personal_excludes=_personal_excludes(found, self.work_tree))
         if repository is None:
             return facts
         own = {name: value for (scope, name), value in found.items() if scope == "local"}
@@ -400,7 +400,7 @@ class Shadow(PrivateGit):
         # A split index needs its other half beside it: a recent one, among older ones.
         halves = sorted(index.parent.glob("sharedindex.*"), key=_written_at, reverse=True)
         for shared in halves[:_MOST_SHARED]:
-            with suppress(NotRegular, TooLarge):
+            with suppress(NotRegular, FileTooLarge):
                 keep(self.git_dir / shared.name, read_bounded(shared, _LARGEST_INDEX))
         return Git(self.git_dir, self.work_tree, index=index).run("ls-files", form, "-z")
 
@@ -461,7 +461,7 @@ def _tracked_in(git_dir: Path, work_tree: Path, index: Path, _mark: tuple[int, .
 class CopyShadow(PrivateGit):
     """Reads a work copy, without using the repository in it, which the agent may have changed at will."""
 
-    def __init__(self, git_dir: Path, work_tree: Path, base: str, around: Surroundings) -> None:
+    def __init__(self, git_dir: Path, work_tree: Path, base: str, around: GitFacts) -> None:
         super().__init__(git_dir, work_tree)
         self._base = base
         self._around = around

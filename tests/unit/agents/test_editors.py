@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from ringi.agents.editor_setup import editor_entries
-from ringi.agents.editors import EDITORS, Started
+from ringi.agents.editors import EDITORS, EditorAgent
 from tests.tables import each
 
 ODD = 'a "b" \\c'
 CLAUDE = 'command = "/bin/ringi", args = { "acp", "--", "claude-agent-acp" }'
 STARTED = [
-    Started("claude", "Claude Code", ["/bin/ringi", "acp", "--", "claude-agent-acp"]),
-    Started("opencode", "OpenCode", ["/bin/ringi", "acp", "--", ODD, "acp"]),
+    EditorAgent("claude", "Claude Code", ["/bin/ringi", "acp", "--", "claude-agent-acp"]),
+    EditorAgent("opencode", "OpenCode", ["/bin/ringi", "acp", "--", ODD, "acp"]),
 ]
 
 

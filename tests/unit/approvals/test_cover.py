@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from ringi.app.api import Workspace
-from ringi.approvals.cover import History, covering_approval
+from ringi.approvals.cover import SubjectHistory, covering_approval
 from ringi.approvals.document import Approval
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Event, EventKind
@@ -23,7 +23,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 def covered(workspace: Workspace, record: PlanRecord, *later: Event) -> Approval | None:
     about = subjects.plan(record.plan.document.plan.id)
-    history = History(about, "p1", record.approvals, [*record.events, *later])
+    history = SubjectHistory(about, "p1", record.approvals, [*record.events, *later])
     return covering_approval(workspace, history, lambda approval: approval.subject.encode())
 
 

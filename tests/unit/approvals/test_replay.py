@@ -6,8 +6,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringi.approvals.statement import NOT_THERE, FileAt, Step
-from ringi.patch.render import Changed, Side, render_patch
+from ringi.approvals.statement import NOT_THERE, FileAt, PathChange
+from ringi.patch.render import FileDelta, FileSide, render_patch
 from ringi.provenance.replay import Diff, Replay, part_of
 from ringi.provenance.verdict import Evidence, Level
 from tests.fakes.past import stored
@@ -46,11 +46,11 @@ def merged_by_git(folder: Path, base: bytes, ours: bytes, theirs: bytes) -> byte
 
 
 def a_diff(path: str, before: bytes | None, after: bytes, mode: str = "100644") -> Diff:
-    old = None if before is None else Side(before, "100644")
-    patch = render_patch([Changed(path, old, Side(after, mode))])
+    old = None if before is None else FileSide(before, "100644")
+    patch = render_patch([FileDelta(path, old, FileSide(after, mode))])
     part = part_of(patch.decode(), path)
     assert part is not None
-    return Diff(Step(path, stored(before), stored(after, mode)), part, SIGNED)
+    return Diff(PathChange(path, stored(before), stored(after, mode)), part, SIGNED)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

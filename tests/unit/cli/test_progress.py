@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from ringi.cli.progress import Counter, Pace, Progress
+from ringi.cli.progress import Counter, ModelStatusLine, ProgressPace
 from ringi.cli.ui import Ui
 from ringi.kernel.process.progress import Count
 from ringi.kernel.text import Text
 from ringi.models.prompt import ModelProgress
 from tests.tables import each
 
-QUICK = Pace(first=0.02, again=0.02, once=0.02)
+QUICK = ProgressPace(first=0.02, again=0.02, once=0.02)
 
 
 def a_ui() -> Ui:
@@ -35,14 +35,14 @@ def on_screen(written: str) -> str:
 
 def test_whoever_answers_at_once_needs_none() -> None:
     out = io.StringIO()
-    with Progress(a_ui(), rewrites=True, out=out) as working:
+    with ModelStatusLine(a_ui(), rewrites=True, out=out) as working:
         working(ModelProgress(0.0, 10))
     assert out.getvalue() == ""
 
 
 def test_seconds_tokens_and_the_reason_in_one_line() -> None:
     out = io.StringIO()
-    with Progress(a_ui(), rewrites=True, out=out, pace=QUICK) as working:
+    with ModelStatusLine(a_ui(), rewrites=True, out=out, pace=QUICK) as working:
         working(ModelProgress(0.0, 1240, "the service said to wait 12 s"))
         time.sleep(0.1)
         assert on_screen(out.getvalue()).endswith("0 s · 1,240 tokens · the service said to wait 12 s")
@@ -56,7 +56,7 @@ def test_seconds_tokens_and_the_reason_in_one_line() -> None:
 
 def test_a_note_cannot_command_the_terminal() -> None:
     out = io.StringIO()
-    with Progress(a_ui(), rewrites=True, out=out, pace=QUICK) as working:
+    with ModelStatusLine(a_ui(), rewrites=True, out=out, pace=QUICK) as working:
         working(ModelProgress(0.0, 0, "evil \x1b[2J\r\n" + "x" * 200))
         time.sleep(0.1)
     assert "\x1b" not in out.getvalue()
@@ -66,7 +66,7 @@ def test_a_note_cannot_command_the_terminal() -> None:
 
 def test_without_rewriting_one_line_after_a_while() -> None:
     out = io.StringIO()
-    with Progress(a_ui(), rewrites=False, out=out, pace=QUICK):
+    with ModelStatusLine(a_ui(), rewrites=False, out=out, pace=QUICK):
         time.sleep(0.1)
     assert out.getvalue() == "Reading the project … 0 s\n", "nothing was asked yet"
 
@@ -75,7 +75,7 @@ def test_an_error_erases_the_line_and_is_raised() -> None:
     out = io.StringIO()
 
     def work() -> None:
-        with Progress(a_ui(), rewrites=True, out=out, pace=QUICK):
+        with ModelStatusLine(a_ui(), rewrites=True, out=out, pace=QUICK):
             time.sleep(0.1)
             raise ValueError("broken")
 
@@ -110,6 +110,6 @@ def test_a_counter_says_how_far_it_is_and_goes(found, words):
 
 def test_short_work_shows_no_counter():
     out = io.StringIO()
-    with Counter(a_ui(), Count(Text("Copying files"), lambda: (1, 2)), out=out, pace=Pace(first=60)):
+    with Counter(a_ui(), Count(Text("Copying files"), lambda: (1, 2)), out=out, pace=ProgressPace(first=60)):
         pass
     assert out.getvalue() == ""

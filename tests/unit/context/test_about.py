@@ -7,18 +7,18 @@ from ringi.project.commands import test_commands as commands_of
 from ringi.project.context import FileKind
 from ringi.project.gather import project_facts
 from ringi.project.layout import layout
-from ringi.project.source import Source
+from ringi.project.source import ProjectSource
 from tests.tables import each
 
 
-def source(files: Mapping[str, str]) -> Source:
+def source(files: Mapping[str, str]) -> ProjectSource:
     kinds = {
         path: FileKind.TEST
         if "test" in path.rpartition("/")[2] and path.endswith((".py", ".go"))
         else FileKind.SOURCE
         for path in sorted(files)
     }
-    return Source(kinds, lambda path: tuple(files[path].split("\n")), lambda _: ())
+    return ProjectSource(kinds, lambda path: tuple(files[path].split("\n")), lambda _: ())
 
 
 MARKDOWN = """\
@@ -193,7 +193,7 @@ def test_what_the_rules_mention_comes_first():
 def test_a_hundred_thousand_files():
     paths = [f"pkg{at // 1000}/part{at // 100}/module{at}.py" for at in range(100_000)]
     kinds = {**dict.fromkeys(paths, FileKind.SOURCE), "pkg1/tests/test_all.py": FileKind.TEST}
-    found = project_facts(Source(kinds, lambda _: (), lambda _: ()))
+    found = project_facts(ProjectSource(kinds, lambda _: (), lambda _: ()))
     assert (found.languages, found.tests, found.test_commands) == (("Python",), ("pkg1/tests",), ("pytest",))
 
 

@@ -8,7 +8,7 @@ from ringi.kernel.tokens import tokens
 from ringi.project.context import Definition, FileKind
 from ringi.project.gather import context_of, project_facts, ranked_by
 from ringi.project.ranking import Ranked
-from ringi.project.source import Source
+from ringi.project.source import ProjectSource
 
 NAMES = st.sampled_from(
     [
@@ -33,7 +33,7 @@ LINES = st.lists(
 
 
 @st.composite
-def projects(draw: st.DrawFn) -> tuple[Source, list[Ranked]]:
+def projects(draw: st.DrawFn) -> tuple[ProjectSource, list[Ranked]]:
     files = {path: tuple(map(visible, draw(LINES))) for path in sorted(draw(st.sets(NAMES)))}
     kinds = dict.fromkeys(files, FileKind.SOURCE)
     # What is known of a file may be of another version of it.
@@ -45,7 +45,7 @@ def projects(draw: st.DrawFn) -> tuple[Source, list[Ranked]]:
         )
         for path in files
     }
-    source = Source(kinds, files.__getitem__, outlines.__getitem__)
+    source = ProjectSource(kinds, files.__getitem__, outlines.__getitem__)
     ranked = [
         Ranked(
             path,
@@ -62,7 +62,7 @@ def projects(draw: st.DrawFn) -> tuple[Source, list[Ranked]]:
 
 @given(projects(), st.text(max_size=80), st.integers(0, 4000))
 def test_the_budget_holds_and_every_path_exists(
-    project: tuple[Source, list[Ranked]], request: str, budget: int
+    project: tuple[ProjectSource, list[Ranked]], request: str, budget: int
 ):
     source, ranked = project
     found = context_of(source, project_facts(source), request, ranked_by(source, ranked, request), budget)
@@ -76,7 +76,7 @@ def test_the_budget_holds_and_every_path_exists(
 
 
 @given(projects())
-def test_with_room_every_best_file_is_there(project: tuple[Source, list[Ranked]]):
+def test_with_room_every_best_file_is_there(project: tuple[ProjectSource, list[Ranked]]):
     source, ranked = project
     found = context_of(source, project_facts(source), "rows", ranked, 1_000_000)
     assert all(f"## {one.path} ({one.kind})\n" in found.text for one in ranked)

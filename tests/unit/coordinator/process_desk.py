@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ringi.config.keys import Depth, Level
+from ringi.config.keys import DecompositionLevel, Depth
 from ringi.config.rules import Value
 from ringi.engine.document import ActionPlan, PlannedAction, PlanningDocument, Subtask, TaskDecomposition
 from ringi.engine.engine import one_step
@@ -191,7 +191,7 @@ class ProcessDesk:
             rules=rules,
             recoveries=self.ledger.processes.recoveries,
             mask=str,
-            complexity=Level.MINIMAL,
+            complexity=DecompositionLevel.MINIMAL,
             model=self.model.name,
         )
         return ProcessContext(

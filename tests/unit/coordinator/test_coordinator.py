@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ringi.engine.document import NEEDS_PERSON
-from ringi.engine.process import PROCESS_TRANSITIONS, ActionState, Feedback, Process, ProcessPhase, Wait
+from ringi.engine.process import PROCESS_TRANSITIONS, ActionState, Process, ProcessPhase, RunFeedback, Wait
 from ringi.errors import ModelTimeout
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Run, RunPhase
@@ -40,7 +40,7 @@ def in_a_run(made: ProcessDesk) -> ProcessDesk:
 
 
 def say(made: ProcessDesk, text: str, *, agent: bool = False) -> None:
-    one = Feedback(feedback_id=f"f{text[:3]}", run_id=RUN, at="now", who="ann", text=text, agent=agent)
+    one = RunFeedback(feedback_id=f"f{text[:3]}", run_id=RUN, at="now", who="ann", text=text, agent=agent)
     with made.ledger.transaction() as transaction:
         transaction.processes.add_feedback(one)
 

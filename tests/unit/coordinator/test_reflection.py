@@ -3,7 +3,7 @@
 import pytest
 from msgspec import UNSET
 
-from ringi.config.keys import Depth, Level
+from ringi.config.keys import DecompositionLevel, Depth
 from ringi.engine.answers import NewChange, NewReflection, NewReplan
 from ringi.engine.document import (
     ActionStatus,
@@ -14,13 +14,13 @@ from ringi.engine.document import (
     ReflectionDocument,
     RemoveAction,
 )
-from ringi.engine.process import ActionState, Feedback, Process, Recovery, RevisionRecord
+from ringi.engine.process import ActionState, Process, RecoveryRecord, RevisionRecord, RunFeedback
 from ringi.engine.revise import revised
 from ringi.errors import BudgetUsed, ModelFailed
 from ringi.kernel import codec
 from ringi.kernel.tokens import tokens
 from ringi.models.turns import compact_schema
-from ringi.runs.process.reflection import Trigger
+from ringi.runs.process.reflection import ReflectionTrigger
 from ringi.runs.process.strategies import ADVICE, TRIED, strategy_of
 from ringi.tools.effects import ErrorKind, ToolEffect
 from tests.fakes.processes import action, engine, plan, process, record, tool
@@ -43,17 +43,17 @@ def suggested(kind: ErrorKind, depth: Depth = Depth.SHALLOW, *answers: object, *
 @each(
     ("level", "explicit", "expected"),
     [
-        (Level.MINIMAL, None, 0),
-        (Level.MODERATE, None, 5),
-        (Level.DETAILED, None, 3),
-        (Level.MINIMAL, 2, 2),
-        (Level.DETAILED, 0, 0),
+        (DecompositionLevel.MINIMAL, None, 0),
+        (DecompositionLevel.MODERATE, None, 5),
+        (DecompositionLevel.DETAILED, None, 3),
+        (DecompositionLevel.MINIMAL, 2, 2),
+        (DecompositionLevel.DETAILED, 0, 0),
     ],
 )
-def test_interval(level: Level, explicit: int | None, expected: int):
+def test_interval(level: DecompositionLevel, explicit: int | None, expected: int):
     chosen = {} if explicit is None else {"trigger_interval": explicit}
     found, _ = engine(level=level, **chosen)
-    seen = [since for since in range(1, 7) if found.trigger(record(), since) is Trigger.INTERVAL]
+    seen = [since for since in range(1, 7) if found.trigger(record(), since) is ReflectionTrigger.INTERVAL]
     assert seen == (list(range(expected, 7)) if expected else [])
 
 
@@ -61,24 +61,33 @@ def test_interval(level: Level, explicit: int | None, expected: int):
 @each(
     ("parts", "expected"),
     [
-        ({"error": _E.TIMEOUT}, Trigger.ERROR),
-        ({"state": ActionState.FAILURE}, Trigger.ERROR),
-        ({"state": ActionState.STARTED}, Trigger.ERROR),
-        ({"error": _E.PRECONDITION}, Trigger.UNEXPECTED),
-        ({"expect": "version"}, Trigger.UNEXPECTED),
+        ({"error": _E.TIMEOUT}, ReflectionTrigger.ERROR),
+        ({"state": ActionState.FAILURE}, ReflectionTrigger.ERROR),
+        ({"state": ActionState.STARTED}, ReflectionTrigger.ERROR),
+        ({"error": _E.PRECONDITION}, ReflectionTrigger.UNEXPECTED),
+        ({"expect": "version"}, ReflectionTrigger.UNEXPECTED),
         ({"expect": "TEXT"}, None),
-        ({"result": " \n", "purpose": "see it"}, Trigger.UNEXPECTED),
+        ({"result": " \n", "purpose": "see it"}, ReflectionTrigger.UNEXPECTED),
         ({"result": ""}, None),
-        ({"state": ActionState.PARTIAL}, Trigger.UNEXPECTED),
+        ({"state": ActionState.PARTIAL}, ReflectionTrigger.UNEXPECTED),
         ({"state": ActionState.SKIPPED}, None),
-        ({"effect": ToolEffect.COPY, "tool": "write", "changed": ("src/config.js",)}, Trigger.IMPORTANT),
-        ({"effect": ToolEffect.COPY, "tool": "write", "changed": ("a", "src/config.js")}, Trigger.UNEXPECTED),
+        (
+            {"effect": ToolEffect.COPY, "tool": "write", "changed": ("src/config.js",)},
+            ReflectionTrigger.IMPORTANT,
+        ),
+        (
+            {"effect": ToolEffect.COPY, "tool": "write", "changed": ("a", "src/config.js")},
+            ReflectionTrigger.UNEXPECTED,
+        ),
         ({"effect": ToolEffect.COPY, "tool": "write"}, None),
-        ({"effect": ToolEffect.COPY, "tool": "run", "arguments": {"argv": ["make"]}}, Trigger.IMPORTANT),
+        (
+            {"effect": ToolEffect.COPY, "tool": "run", "arguments": {"argv": ["make"]}},
+            ReflectionTrigger.IMPORTANT,
+        ),
         ({}, None),
     ],
 )
-def test_trigger(parts: dict[str, object], expected: Trigger | None):
+def test_trigger(parts: dict[str, object], expected: ReflectionTrigger | None):
     found, _ = engine()
     assert found.trigger(record(**parts), 1) is expected
     off, _ = engine(enabled=False)
@@ -88,7 +97,7 @@ def test_trigger(parts: dict[str, object], expected: Trigger | None):
 def test_errors_need_not_trigger():
     found, _ = engine(trigger_on_error=False, trigger_interval=4)
     assert found.trigger(record(_E.TIMEOUT), 1) is None
-    assert found.trigger(record(_E.TIMEOUT), 4) is Trigger.INTERVAL
+    assert found.trigger(record(_E.TIMEOUT), 4) is ReflectionTrigger.INTERVAL
 
 
 @pytest.mark.req("PP-3")
@@ -230,7 +239,7 @@ def test_deep_reflections_see_all_that_was_done():
 @pytest.mark.req("PP-3")
 def test_without_a_problem_only_the_interval_asks():
     fine = record()
-    for trigger, asked in {Trigger.IMPORTANT: 0, None: 0, Trigger.INTERVAL: 1}.items():
+    for trigger, asked in {ReflectionTrigger.IMPORTANT: 0, None: 0, ReflectionTrigger.INTERVAL: 1}.items():
         found, thinker = engine(_FINE)
         said = found.evaluate_action(action("task_1"), fine)
         suggestion = found.suggest_revision(process(), [fine], said, trigger=trigger)
@@ -355,8 +364,10 @@ def test_closest_name_of_an_unknown_tool():
     )
 
 
-def recovered(kind: ErrorKind, strategy: str, helped: int, failed: int, tool_: str = "read") -> Recovery:
-    return Recovery(kind=kind, tool=tool_, strategy=strategy, helped=helped, failed=failed)
+def recovered(
+    kind: ErrorKind, strategy: str, helped: int, failed: int, tool_: str = "read"
+) -> RecoveryRecord:
+    return RecoveryRecord(kind=kind, tool=tool_, strategy=strategy, helped=helped, failed=failed)
 
 
 @pytest.mark.req("PP-24")
@@ -450,7 +461,7 @@ def test_secrets_are_masked():
     failed = record(_E.TOOL_ERROR, message="denied for hunter2", result="hunter2")
     said = found.evaluate_action(action("task_1"), failed)
     found.suggest_revision(process(), [failed], said)
-    said_by = Feedback(feedback_id="f", run_id="run-1", at="", who="ann", text="use hunter2")
+    said_by = RunFeedback(feedback_id="f", run_id="run-1", at="", who="ann", text="use hunter2")
     thinker.answers.append(ModelFailed(model="m", why="gone"))
     suggestion = found.incorporate_human_feedback(process(), said_by)
     assert said.error == "denied for ***"
@@ -544,9 +555,9 @@ INTEGRATED = (
 )
 
 
-def comment(**parts: object) -> Feedback:
+def comment(**parts: object) -> RunFeedback:
     given = {"feedback_id": "f1", "run_id": "run-1", "at": "", "who": "ann", "source": "issue_comment"}
-    return Feedback(**{**given, "text": COMMENT, **parts})  # type: ignore[arg-type]
+    return RunFeedback(**{**given, "text": COMMENT, **parts})  # type: ignore[arg-type]
 
 
 @pytest.mark.req("PP-3")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.config.keys import Revision
+from ringi.config.keys import RevisionConfig
 from ringi.engine.document import (
     ActionPlan,
     AddAction,
@@ -63,7 +63,7 @@ def suggestion(*changes: Any, human: bool = False, **parts: Any) -> Suggestion:
 def applied(
     at: Process, *changes: Any, rules: PlanRules = RULES, human: bool = False, **settings: Any
 ) -> Any:
-    return revise(at, suggestion(*changes, human=human), Revision(**settings), rules, "now")
+    return revise(at, suggestion(*changes, human=human), RevisionConfig(**settings), rules, "now")
 
 
 def require(found: Revised | Stuck) -> Process:
@@ -165,7 +165,7 @@ def test_too_many_tasks_are_refused():
 def test_what_it_says_beside_its_changes_is_cut():
     other = ActionPlan(actions=(action("task_1", "run", arguments={"argv": ["true"]}),))
     more = suggestion()._replace(revision=PlanRevision(changes=(DESCRIBE,), updated_action_plan=other))
-    found = revise(process(THREE), more, Revision(), RULES, "now")
+    found = revise(process(THREE), more, RevisionConfig(), RULES, "now")
     after = require(found)
     assert after.revisions[0].revision.updated_action_plan is UNSET
     assert after.plan == require(applied(process(THREE), DESCRIBE)).plan
@@ -212,7 +212,7 @@ def test_a_person_renews_the_attempts_and_an_agent_does_not():
     agent = Suggestion(
         Reflection(feedback_type="agent"), PlanRevision(changes=(described("as told"),)), by="bot"
     )
-    assert isinstance(revise(at, agent, Revision(), RULES, ""), Stuck)
+    assert isinstance(revise(at, agent, RevisionConfig(), RULES, ""), Stuck)
     at = require(applied(at, described("as told"), human=True))
     assert (at.revised, at.attempts) == (4, 0)
     assert isinstance(applied(at, described("one more")), Revised)
@@ -220,7 +220,7 @@ def test_a_person_renews_the_attempts_and_an_agent_does_not():
 
 def test_without_a_revision():
     asks = Suggestion(Reflection(), None, recommendations=("Look",))
-    assert revise(process(), asks, Revision(), RULES, "") == Stuck(NO_WAY, ("Look",))
+    assert revise(process(), asks, RevisionConfig(), RULES, "") == Stuck(NO_WAY, ("Look",))
 
 
 # Approved, and only then applied.
@@ -235,7 +235,7 @@ def proposed() -> Process:
 
 @pytest.mark.req("PP-20")
 def test_an_approved_revision_is_applied():
-    after = accepted(proposed(), Revision())
+    after = accepted(proposed(), RevisionConfig())
     assert isinstance(after, Process)
     assert after.revisions[0].approved is True
     assert (after.waits, after.proposed, after.waiting_since) == (None, None, "")
@@ -249,7 +249,7 @@ def test_another_plan_or_another_revision_is_not_the_approved_one():
     moved = replace(at, plan=require(applied(at, described("else"))).plan)
     other = replace(at, proposed=replace(at.proposed, revision=PlanRevision(changes=(ADD,))))
     for changed in (moved, other, replace(at, proposed=None)):
-        found = accepted(changed, Revision())
+        found = accepted(changed, RevisionConfig())
         assert isinstance(found, Stuck)
         assert found.reason == CHANGED
 

@@ -17,7 +17,7 @@ from ringi.app.schemas import SCHEMAS, json_schema
 from ringi.approvals import document as approval
 from ringi.engine import run_plan
 from ringi.engine.compile import RunNames, compile_run_plan
-from ringi.engine.run_parts import Planned
+from ringi.engine.run_parts import PartsInput
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel import codec, words
 from ringi.kernel.document import EXTRA, Document, OpenDocument, Versioned
@@ -31,7 +31,7 @@ from tests.tables import each
 
 BOUNDED: dict[type[Any], Document] = {
     run_plan.RunPlan: compile_run_plan(
-        Planned("Add a login"), RunNames("RQ-20260102-001", "20260102-030405-0a0b0c", "2026-01-02", "main")
+        PartsInput("Add a login"), RunNames("RQ-20260102-001", "20260102-030405-0a0b0c", "2026-01-02", "main")
     ),
     request.Request: request.Request(title="Sort by date", test_instructions={"unit": ("make test",)}),
     words.KeptText: words.KeptText("{a}: {b}", {"a": 1, "b": words.KeptText("{c}", {"c": "x"})}),

@@ -11,11 +11,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.acp.channel import Channel, Ears
+from ringi.acp.channel import Callbacks, Channel
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.protocol import INVALID_REQUEST, Message, Refusal, RpcError, Told, addressed, raw, understood
+from ringi.acp.protocol import (
+    INVALID_REQUEST,
+    Message,
+    MessageRefusal,
+    OwnUpdates,
+    RpcError,
+    addressed,
+    raw,
+    understood,
+)
 from ringi.acp.requests import MOST_OPEN, Requests
-from ringi.acp.terminals import Terminal
+from ringi.acp.terminals import AgentTerminal
 from ringi.acp.wire import Inlet, Outlet
 from tests.tables import each
 
@@ -27,9 +36,9 @@ SHUT = b"]" * 100_000
 def test_no_depth_is_too_much(deep: bytes):
     for kind in (b'"result":', b'"method":"session/update","params":', b'"error":'):
         found = understood(b'{"jsonrpc":"2.0","id":7,' + kind + deep + b"}")
-        assert isinstance(found, Refusal)
+        assert isinstance(found, MessageRefusal)
         assert (found.code, found.id) == (INVALID_REQUEST, 7)
-    assert isinstance(understood(deep), Refusal)
+    assert isinstance(understood(deep), MessageRefusal)
 
 
 def test_what_cannot_be_read_belongs_to_nobody():
@@ -63,7 +72,7 @@ def test_an_answer_that_cannot_be_read_is_an_error_for_whoever_waits(answer: byt
     strange: list[str] = []
 
     async def talk(reads: int, writes: int, stdin: int, stdout: int) -> None:
-        channel = Channel(Ears(lambda *_: None, strange.append, lambda: None))
+        channel = Channel(Callbacks(lambda *_: None, strange.append, lambda: None))
         await channel.open(stdin, stdout, ProjectPaths(Path("/p"), Path("/p")))
         asked = asyncio.ensure_future(channel.ask("session/prompt", msgspec.Raw(b"{}")))
         await asyncio.sleep(0)
@@ -93,7 +102,7 @@ def test_deep_messages_whose_paths_are_mapped_are_refused():
             heard.append(message)
             came.set()
 
-        channel = Channel(Ears(hear, strange.append, lambda: None))
+        channel = Channel(Callbacks(hear, strange.append, lambda: None))
         await channel.open(stdin, stdout, ProjectPaths(Path("/p"), Path("/copy")))
         message = understood(deep)
         assert isinstance(message, Message)
@@ -120,7 +129,7 @@ def test_no_line_says_one_thing_to_us_and_another_to_an_editor():
             heard.append(line)
             came.set()
 
-        channel = Channel(Ears(hear, lambda _: None, lambda: None))
+        channel = Channel(Callbacks(hear, lambda _: None, lambda: None))
         await channel.open(stdin, stdout, ProjectPaths(Path("/p"), Path("/p")))
         os.write(writes, b'{"jsonrpc":"2.0",' + other + b'"method":"_x","params":{"n": 1.0e2}}\n')
         await asyncio.wait_for(came.wait(), 30)
@@ -210,14 +219,14 @@ def test_an_agent_has_only_so_many_open_requests():
 
 def test_what_a_terminal_shows_in_a_thread_is_limited():
     async def look() -> str:
-        terminal = Terminal("x" * 200_000, 1_000_000)
+        terminal = AgentTerminal("x" * 200_000, 1_000_000)
         terminal._output += b"y" * 900_000 + b"the end\n"
         return terminal.shown
 
     shown = asyncio.run(look())
     assert len(shown) < 110_000
     assert "the end\n" in shown
-    assert len(Told("s").content_of("c", shown)) < 120_000
+    assert len(OwnUpdates("s").content_of("c", shown)) < 120_000
 
 
 def test_a_terminal_is_shown_once_in_an_update():

@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
-from ringi.acp.channel import Answer
+from ringi.acp.channel import ChannelReply
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.protocol import Message, Refusal, RpcError, Told, content, line_of, too_long, understood
+from ringi.acp.protocol import (
+    Message,
+    MessageRefusal,
+    OwnUpdates,
+    RpcError,
+    content,
+    line_of,
+    too_long,
+    understood,
+)
 from ringi.acp.thread import fenced, plain_title
 from ringi.acp.turns import Turns
 from ringi.acp.wire import Inlet
@@ -41,7 +50,7 @@ def test_what_is_not_looked_at_keeps_its_bytes() -> None:
 def test_a_huge_request_is_answered_by_its_number() -> None:
     assert too_long(b'{"jsonrpc":"2.0","method":"x","id":"a b","params":').id == "a b"
     assert too_long(b'{"params":{"id":1}').id is None
-    assert isinstance(understood(b'{"jsonrpc":"2.0","id":{},"method":"x"}'), Refusal)
+    assert isinstance(understood(b'{"jsonrpc":"2.0","id":{},"method":"x"}'), MessageRefusal)
 
 
 @each(
@@ -108,7 +117,7 @@ def test_no_words_of_others_become_markup(hostile: str) -> None:
 
 
 def test_a_tool_call_of_our_own_begins_and_ends() -> None:
-    begun, done = map(json.loads, Told("s").call("t", [], kind="edit").splitlines())
+    begun, done = map(json.loads, OwnUpdates("s").call("t", [], kind="edit").splitlines())
     assert begun["params"]["update"]["sessionUpdate"] == "tool_call"
     assert done["params"]["update"]["sessionUpdate"] == "tool_call_update"
     assert begun["params"]["update"]["toolCallId"] == done["params"]["update"]["toolCallId"]
@@ -119,7 +128,7 @@ class Deaf:
 
     def __init__(self) -> None:
         self.turns: list[Any] = []
-        self.told = Told("s")
+        self.told = OwnUpdates("s")
         self.channel = self
         self.started = self
         self.warnings = ""
@@ -140,20 +149,20 @@ class Deaf:
     async def end_turn(self, asked: str, _: Any, *, cut_off: bool) -> None:
         self.ended.append((asked, cut_off))
 
-    async def ask(self, _: str, params: Any, __: int) -> Answer:
+    async def ask(self, _: str, params: Any, __: int) -> ChannelReply:
         self.prompt = content(params)["prompt"]
         self.waiting = asyncio.get_running_loop().create_future()
         self.asked.set()
         return await self.waiting
 
     def give_up(self, _: int, line: bytes) -> None:
-        self.waiting.set_result(Answer(Message(), line))
+        self.waiting.set_result(ChannelReply(Message(), line))
 
 
 def test_an_agent_that_ignores_a_cancellation_is_not_waited_for() -> None:
     agent: Any = Deaf()
 
-    async def talk() -> Answer | None:
+    async def talk() -> ChannelReply | None:
         turns = Turns(lambda _: None, patience_sec=0.01)
         prompt = {"prompt": [{"type": "text", "text": "\n  Do\tit \nnow"}]}
         task = asyncio.create_task(turns.take(agent, 5, prompt))

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ringi.acp.protocol import Message, Told, understood
+from ringi.acp.protocol import Message, OwnUpdates, understood
 from ringi.acp.updates import Updates
 from tests.tables import each
 
@@ -22,7 +22,7 @@ class Room:
         self.updates = Updates(self.tell, found, lambda text: self.strange.append(str(text)), most_held)
 
     def agent(self) -> Any:
-        return SimpleNamespace(beginning=False, held=[], rested=False, turns=[], told=Told("s1"))
+        return SimpleNamespace(beginning=False, held=[], rested=False, turns=[], told=OwnUpdates("s1"))
 
     def tell(self, line: bytes) -> None:
         self.said.append(msgspec.json.decode(line)["params"])

@@ -8,8 +8,8 @@ import pytest
 
 from ringi.approvals.forge import ForgeKind, Project
 from ringi.forges import github, gitlab
-from ringi.forges.connection import Address
-from ringi.forges.http import ForgeClient, Pace
+from ringi.forges.connection import ForgeAddress
+from ringi.forges.http import CallTiming, ForgeClient
 from ringi.forges.port import CodeHost
 from ringi.policy.masking import hiding
 from tests.support.forge_server import ForgeServer, Repo
@@ -27,8 +27,10 @@ class Time:
         self.now += seconds
 
     @property
-    def pace(self) -> Pace:
-        return Pace(monotonic=lambda: self.now, wall=lambda: self.now, sleep=self.sleep, jitter=lambda: 0.5)
+    def pace(self) -> CallTiming:
+        return CallTiming(
+            monotonic=lambda: self.now, wall=lambda: self.now, sleep=self.sleep, jitter=lambda: 0.5
+        )
 
 
 class Here(NamedTuple):
@@ -38,11 +40,11 @@ class Here(NamedTuple):
     time: Time
 
 
-def host_of(forge: ForgeServer, path: str, login: str, pace: Pace, **how: str) -> CodeHost:
+def host_of(forge: ForgeServer, path: str, login: str, pace: CallTiming, **how: str) -> CodeHost:
     token = forge.users[login].token
     of = github if forge.kind is ForgeKind.GITHUB else gitlab
     project = Project(forge.kind, forge.url, path)
-    address = Address(of.api_url(forge.url), project.host, **how)
+    address = ForgeAddress(of.api_url(forge.url), project.host, **how)
     make: Callable[[ForgeClient, Project], CodeHost] = getattr(of, forge.kind.value)
     return make(ForgeClient(address, of.token_headers(token), hiding([token]), pace), project)
 

@@ -17,7 +17,7 @@ from ringi.errors import (
     ForgeRejected,
     ForgeUnreachable,
 )
-from ringi.forges.document import ChangeState, CommitStatus, NewChange, StatusState
+from ringi.forges.document import ChangeState, CommitStatus, NewChangeRequest, StatusState
 from ringi.forges.port import CodeHost
 from tests.support.forge_server import HTML, Fault
 from tests.unit.forges.conftest import Here, Time, host_of
@@ -51,8 +51,10 @@ CALLS: dict[str, Callable[[CodeHost], Any]] = {
     "label": lambda host: host.items.label(ISSUE, "help", on=True),
     "no label": lambda host: host.items.label(ISSUE, "bug", on=False),
     "change": lambda host: host.changes.change(_number(host)),
-    "open": lambda host: host.changes.open(NewChange("aiflow/2", "main", "New", "Report")).title,
-    "open again": lambda host: host.changes.open(NewChange("aiflow/1", "main", "Newer", "Report")).title,
+    "open": lambda host: host.changes.open(NewChangeRequest("aiflow/2", "main", "New", "Report")).title,
+    "open again": lambda host: (
+        host.changes.open(NewChangeRequest("aiflow/1", "main", "Newer", "Report")).title
+    ),
     "edit": lambda host: host.changes.edit(_number(host), title="Other", state=ChangeState.CLOSED).title,
     "ready": lambda host: host.changes.edit(_number(host), draft=False).draft,
     "reviews": lambda host: host.changes.reviews(_number(host)),

@@ -10,11 +10,11 @@ from ringi.forges.document import (
     ChangeState,
     CommitStatus,
     ForgeReview,
-    NewChange,
+    NewChangeRequest,
     ReviewVerdict,
     StatusState,
 )
-from ringi.forges.gitlab_shapes import BASE_CHANGED, Approver, Note, User, Version, reviews_of
+from ringi.forges.gitlab_shapes import BASE_CHANGED, Approver, GitlabUser, Note, Version, reviews_of
 from tests.support.forge_server import ReviewGiven
 from tests.tables import each
 from tests.unit.forges.conftest import Here
@@ -25,7 +25,7 @@ HOSTILE = "\x1b[31m<b>\u202eevil\u2066 & \"quotes\" \\ 'x' `ls` 漢字 🎉"
 
 def offered(here: Here, branch: str = "aiflow/1") -> tuple[int, str]:
     head = here.repo.commit(branch, {"a.py": f"x = {branch!r}\n"})
-    return here.host.changes.open(NewChange(branch, "main", "Faster", "Report")).number, head
+    return here.host.changes.open(NewChangeRequest(branch, "main", "Faster", "Report")).number, head
 
 
 def test_who_may_do_what(here: Here):
@@ -164,7 +164,7 @@ def test_change_is_opened_once_and_follows(here: Here):
         "ringi",
         Item(ItemKind.CHANGE, number),
     )
-    again = changes.open(NewChange("aiflow/1", "main", "Faster still", "More"))
+    again = changes.open(NewChangeRequest("aiflow/1", "main", "Faster still", "More"))
     assert (again.number, again.title, again.body, again.draft) == (number, "Faster still", "More", True)
     newer = here.repo.commit("aiflow/1", {"a.py": "x = 3\n"})
     assert changes.change(number).head_commit == newer
@@ -175,7 +175,7 @@ def test_change_is_opened_once_and_follows(here: Here):
     assert changes.edit(number, title="New", draft=True)[1:3] == ("New", "More")
     assert changes.edit(number, state=ChangeState.CLOSED).state is ChangeState.CLOSED
     assert changes.edit(number, state=ChangeState.CLOSED).state is ChangeState.CLOSED
-    second = changes.open(NewChange("aiflow/1", "main", "Again", "", draft=False))
+    second = changes.open(NewChangeRequest("aiflow/1", "main", "Again", "", draft=False))
     assert (second.number != number, second.draft) == (True, False)
     assert changes.from_branch("aiflow/1") == second
     with pytest.raises(ForgeMissing):
@@ -187,7 +187,7 @@ def test_project_without_drafts_gets_a_change_that_is_none(here: Here):
     said = b'{"message": "Draft pull requests are not supported in this repository."}'
     if here.forge.kind == "github":
         here.forge.fault("POST", "/pulls$", status=422, body=said)
-    found = here.host.changes.open(NewChange("aiflow/1", "main", "Faster", "Report"))
+    found = here.host.changes.open(NewChangeRequest("aiflow/1", "main", "Faster", "Report"))
     assert (found.draft, found.title) == (here.forge.kind == "gitlab", "Faster")
     assert len(here.repo.changes) == 1
 
@@ -202,7 +202,7 @@ def test_merged_and_without_its_branch(here: Here):
     with pytest.raises(ForgeConflict):
         here.host.changes.edit(number, state=ChangeState.OPEN)
     with pytest.raises(ForgeConflict):
-        here.host.changes.open(NewChange("aiflow/1", "main", "Again", ""))
+        here.host.changes.open(NewChangeRequest("aiflow/1", "main", "Again", ""))
 
 
 def test_reviews_say_which_head_was_meant(here: Here):
@@ -246,7 +246,7 @@ def test_the_last_change_of_the_base_is_known(here: Here):
 
 def test_the_note_about_an_approval_may_be_written_after_the_next_push():
     """By a worker of GitLab, when it finds the time."""
-    alice, user = Account("alice", 1), User(1, "alice")
+    alice, user = Account("alice", 1), GitlabUser(1, "alice")
     versions = [
         Version(f"2026-01-02T03:{minute}:00.000Z", head) for head, minute in (("a", "04"), ("b", "06"))
     ]

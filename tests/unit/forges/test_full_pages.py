@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from ringi.approvals.forge import ForgeKind, Item, ItemKind
-from ringi.forges.document import NewChange
+from ringi.forges.document import NewChangeRequest
 from tests.support.forge_server import ChangeThing, Thing
 from tests.support.forge_state import Event
 from tests.unit.forges.conftest import Here
@@ -28,7 +28,7 @@ class Listed(NamedTuple):
 def change_of(here: Here) -> ChangeThing:
     if not here.repo.changes:
         here.repo.commit("aiflow/1", {"a.py": "x = 2\n"})
-        here.host.changes.open(NewChange("aiflow/1", "main", "Faster", "Report"))
+        here.host.changes.open(NewChangeRequest("aiflow/1", "main", "Faster", "Report"))
     return next(iter(here.repo.changes.values()))
 
 

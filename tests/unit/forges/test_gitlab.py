@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ringi.approvals.forge import ForgeKind
-from ringi.forges.document import Access, NewChange
+from ringi.forges.document import Access, NewChangeRequest
 from tests.unit.forges.conftest import Here
 
 pytestmark = [
@@ -25,7 +25,7 @@ def test_who_is_blocked_or_waits_for_a_seat_may_do_nothing(here: Here, waits: di
 
 def test_version_that_is_not_collected_yet_makes_an_approval_of_nothing_known(here: Here):
     head = here.repo.commit("aiflow/1", {"a.py": "x = 2\n"})
-    number = here.host.changes.open(NewChange("aiflow/1", "main", "Faster", "Report")).number
+    number = here.host.changes.open(NewChangeRequest("aiflow/1", "main", "Faster", "Report")).number
     here.repo.review(number, "alice", "approve")
     versions = [{"head_commit_sha": None, "created_at": "2020-01-01T00:00:00.000Z"}]
     here.forge.fault("GET", "/versions$", status=200, body=json.dumps(versions).encode())

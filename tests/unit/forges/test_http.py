@@ -15,7 +15,7 @@ import pytest
 
 from ringi.approvals.forge import ForgeKind, Item, ItemKind
 from ringi.errors import BadForgeAnswer, ForgeBusy, ForgeFailed, ForgeUnreachable
-from ringi.forges.connection import MOST_BYTES, Address, Token
+from ringi.forges.connection import MOST_BYTES, ForgeAddress, ForgeToken
 from ringi.forges.http import ForgeClient, utc
 from tests.fakes.loopback import Handler, Loopback
 from tests.support.forge_server import ForgeServer
@@ -213,8 +213,8 @@ def test_words_of_an_error_are_shown_harmlessly(here: Here, words: str):
 
 
 def test_token_is_in_no_repr():
-    token = Token({"Authorization": "Bearer ghp_secret0123456789"})
-    address = Address("https://api.github.com", "github.com", {"GITHUB_TOKEN": "ghp_secret0123456789"})
+    token = ForgeToken({"Authorization": "Bearer ghp_secret0123456789"})
+    address = ForgeAddress("https://api.github.com", "github.com", {"GITHUB_TOKEN": "ghp_secret0123456789"})
     client = ForgeClient(address, token, str)
     assert "secret" not in f"{token!r} {token} {client!r} {vars(client)!r} {vars(client._line)!r}"
     with pytest.raises(TypeError):
@@ -224,7 +224,7 @@ def test_token_is_in_no_repr():
 def test_nobody_answers(here: Here):
     with Elsewhere() as gone:
         address = gone.url
-    closed = ForgeClient(Address(f"{address}/api/v3", "gone"), Token({}), str, here.time.pace)
+    closed = ForgeClient(ForgeAddress(f"{address}/api/v3", "gone"), ForgeToken({}), str, here.time.pace)
     with pytest.raises(ForgeUnreachable):
         closed.get("/user", dict, "/user")
     assert sum(here.time.slept) < 5
@@ -261,7 +261,9 @@ def test_certificates_count_only_if_they_are_trusted(certificates: Path):
         url = server.url.replace("http://", "https://")
 
         def client(ca: str) -> ForgeClient:
-            return ForgeClient(Address(url, "own", {}, ca), Token({"X-Token": "secret"}), str, Time().pace)
+            return ForgeClient(
+                ForgeAddress(url, "own", {}, ca), ForgeToken({"X-Token": "secret"}), str, Time().pace
+            )
 
         with pytest.raises(ForgeUnreachable, match="certificate"):
             client("").get("/user", dict, "/user")

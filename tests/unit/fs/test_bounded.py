@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.kernel.fs import NotRegular, TooLarge, read_bounded
+from ringi.kernel.fs import FileTooLarge, NotRegular, read_bounded
 
 
 @given(st.binary(max_size=300), st.integers(0, 300))
@@ -18,7 +18,7 @@ def test_all_of_it_or_nothing(tmp_path_factory: pytest.TempPathFactory, data: by
     if len(data) <= most:
         assert read_bounded(path, most) == data
     else:
-        with pytest.raises(TooLarge):
+        with pytest.raises(FileTooLarge):
             read_bounded(path, most)
 
 
@@ -35,9 +35,9 @@ def test_nothing_blocks_and_nothing_fills_the_memory(tmp_path: Path):
         read_bounded("/dev/zero", 1000)
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(TooLarge):
+    with pytest.raises(FileTooLarge):
         read_bounded(tmp_path / "sparse", 1 << 20)
-    with pytest.raises(TooLarge):  # its size says 0
+    with pytest.raises(FileTooLarge):  # its size says 0
         read_bounded("/proc/self/maps", 10)
     assert b"Name" in read_bounded("/proc/self/status", 100_000)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.kernel.fs import FileChanged, Kind, NotRegular, OsFileSystem, opened
+from ringi.kernel.fs import EntryKind, FileChanged, NotRegular, OsFileSystem, opened
 from tests.helpers import open_descriptors
 
 fs = OsFileSystem()
@@ -27,11 +27,11 @@ def at(tmp_path: Path):
 def test_entries_say_what_is_there(at: int, tmp_path: Path):
     kinds = {name: fs.entry(at, name).kind for name in fs.names(at)}
     assert kinds == {
-        "file": Kind.FILE,
-        "folder": Kind.FOLDER,
-        "link": Kind.LINK,
-        "folder link": Kind.LINK,
-        "pipe": Kind.FIFO,
+        "file": EntryKind.FILE,
+        "folder": EntryKind.FOLDER,
+        "link": EntryKind.LINK,
+        "folder link": EntryKind.LINK,
+        "pipe": EntryKind.FIFO,
     }
     assert fs.entry(at, "nothing") is None
     entry = fs.entry(at, "file")

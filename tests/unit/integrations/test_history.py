@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, Step
+from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, PathChange
 from ringi.errors import CloneUnreadable, NoSuchCommit, NotesDamaged, NoWorkspace
 from ringi.provenance.history import MOST_NOTE, GitHistory
 from ringi.provenance.repository import GitRepository
@@ -69,8 +69,10 @@ def test_the_net_difference(repository: Path) -> None:
     found = {one.path: one for one in GitHistory(repository).net(base, head)}
     assert found.keys() == {"a.txt", "run.sh", "link", *ODD}
     shell = id_at(repository, f"{head}:run.sh")
-    assert found["a.txt"] == Step("a.txt", FileAt("100644", id_at(repository, f"{base}:a.txt")), NOT_THERE)
-    assert found["run.sh"] == Step("run.sh", FileAt("100644", shell), FileAt("100755", shell))
+    assert found["a.txt"] == PathChange(
+        "a.txt", FileAt("100644", id_at(repository, f"{base}:a.txt")), NOT_THERE
+    )
+    assert found["run.sh"] == PathChange("run.sh", FileAt("100644", shell), FileAt("100755", shell))
     assert found["link"].after.mode == "120000"
     everything = {one.path for one in GitHistory(repository).net("", head)}
     assert everything == {"run.sh", "link", *ODD}
@@ -92,7 +94,7 @@ def test_a_submodule_cannot_be_hidden(repository: Path, tmp_path: Path) -> None:
     for place in (repository, tmp_path / "bare"):
         history = GitHistory(place)
         assert {one.path: one.after for one in history.net(base, head)}["sub"] == wanted
-        assert Step("sub", NOT_THERE, wanted) in next(history.commits(base, head)).changes
+        assert PathChange("sub", NOT_THERE, wanted) in next(history.commits(base, head)).changes
 
 
 def test_names_of_commits(repository: Path) -> None:
@@ -129,7 +131,7 @@ def test_commits_newest_first_with_their_changes(repository: Path) -> None:
     assert (first.id, first.changes, first.message) == (empty, (), "nothing\n")
     assert second.id == head
     assert second.message == "all kinds\n\nAssisted-by: somebody\n"
-    assert set(second.changes) == {Step(*one) for one in history.net(base, head)}
+    assert set(second.changes) == {PathChange(*one) for one in history.net(base, head)}
     root = [*history.commits("", empty)][-1]
     assert {(step.path, step.before) for step in root.changes} == {
         ("a.txt", NOT_THERE),

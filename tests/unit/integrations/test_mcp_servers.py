@@ -13,7 +13,7 @@ from ringi.kernel.process.supervisor import processes
 from ringi.models.http_backend import client
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.mcp_child import Amounts, Program
-from ringi.tools.mcp_connection import Limits, Server
+from ringi.tools.mcp_connection import McpServer, ServerLimits
 from ringi.tools.mcp_servers import McpServers
 from ringi.tools.rules import ToolRules, effect_of
 from tests.fakes import mcp_server
@@ -23,7 +23,7 @@ from tests.tables import each
 pytestmark = pytest.mark.req("PP-15")
 
 RULES = ToolRules((), forbidden=("*_secret_*",), approval=("*_private",))
-SMALL = Limits(start_sec=20, amounts=Amounts(message_bytes=2_000_000, error_bytes=1_000_000))
+SMALL = ServerLimits(start_sec=20, amounts=Amounts(message_bytes=2_000_000, error_bytes=1_000_000))
 WAIT = 30.0
 SHORT = 0.5
 
@@ -32,16 +32,16 @@ def judge(name: str, read_only: bool) -> ToolEffect | None:
     return effect_of(name, RULES, read_only=read_only)
 
 
-def stdio(how: str, folder: Path, name: str = "s", **environment: str) -> Server:
+def stdio(how: str, folder: Path, name: str = "s", **environment: str) -> McpServer:
     argv = (sys.executable, mcp_server.__file__, how, str(folder))
-    return Server(name, Program(argv, folder, {"PATH": os.defpath, **environment}))
+    return McpServer(name, Program(argv, folder, {"PATH": os.defpath, **environment}))
 
 
 def masked(text: str) -> str:
     return text.replace("hunter2hunter2", "***")
 
 
-def of(*servers: Server, limits: Limits = SMALL) -> McpServers:
+def of(*servers: McpServer, limits: ServerLimits = SMALL) -> McpServers:
     return McpServers(servers, judge, masked, limits)
 
 
@@ -181,7 +181,7 @@ def test_a_server_that_answers_nothing_any_more_is_cut_off(tmp_path: Path, nothi
 
 
 def test_a_program_that_is_not_there(tmp_path: Path):
-    with of(Server("s", Program(("no-such-program",), tmp_path, {"PATH": os.defpath}))) as servers:
+    with of(McpServer("s", Program(("no-such-program",), tmp_path, {"PATH": os.defpath}))) as servers:
         (state,) = servers.states()
     assert "no-such-program" in str(state.problem)
 
@@ -279,9 +279,9 @@ def test_no_server_starts_before_it_is_needed(tmp_path: Path, nothing_left: None
 # --- at an address ------------------------------------------------------------------------------------------
 
 
-def http(server: HttpTools, token: str = "") -> Server:
+def http(server: HttpTools, token: str = "") -> McpServer:
     credentials = {"Authorization": f"Bearer {token}"} if token else {}
-    return Server("h", url=server.address, http=lambda most: client(server.address, {}, credentials, most))
+    return McpServer("h", url=server.address, http=lambda most: client(server.address, {}, credentials, most))
 
 
 @each("how", ["", "stream", "back and forth", "hangs at goodbye"])

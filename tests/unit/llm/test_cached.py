@@ -8,7 +8,7 @@ import pytest
 
 from ringi.ledger.vault import SealedFiles
 from ringi.models.cache import AnswerOrigin
-from ringi.models.cached import Answers, CachedModel
+from ringi.models.cached import AnswerCache, CachedModel
 from ringi.models.prompt import Budget, Material, ModelAnswer, NewFiles, NewSummary, OnProgress, Prompt
 from ringi.models.usage import Purpose, TokenUsage
 from tests.helpers import SetClock
@@ -47,7 +47,7 @@ class Bench:
         self.good = True
         self.saved: list[TokenUsage] = []
         self.vault = SealedFiles(folder)
-        self.answers = Answers(
+        self.answers = AnswerCache(
             self.vault,
             self.clock,
             TTL,

@@ -28,13 +28,13 @@ from ringi.errors import (
     UnknownModel,
 )
 from ringi.kernel.text import Text
-from ringi.models.backend import Backend, Call, Reply, RetryLater, Turn
+from ringi.models.backend import Backend, Call, ChatMessage, Reply, RetryLater
 from ringi.models.command_backend import LONGEST_WORD, CommandBackend, flat
 from ringi.models.configured import scrub_of
 from tests.helpers import PATIENCE_SEC, PYTHON
 from tests.tables import each
 
-TURNS = (Turn("system", "Answer in JSON."), Turn("user", "Add a login. 「はい」"))
+TURNS = (ChatMessage("system", "Answer in JSON."), ChatMessage("user", "Add a login. 「はい」"))
 # Every stand-in begins like that: what it was given is written beside it.
 REPORT = f"""#!{PYTHON}
 import json, os, subprocess, sys, time
@@ -94,7 +94,7 @@ def world(tmp_path: Path) -> World:
 
 
 def call(
-    *turns: Turn,
+    *turns: ChatMessage,
     seconds: float = PATIENCE_SEC,
     on_tokens: Callable[[int], None] = lambda _: None,
     on_text: Callable[[str], None] = lambda _: None,
@@ -262,7 +262,7 @@ def test_any_other_command_gets_the_prompt_on_its_standard_input(world: World) -
 def test_a_prompt_larger_than_a_pipe_is_read_while_much_is_printed(world: World) -> None:
     path = world.program("mine")
     path.write_text(f"#!{PYTHON}\nimport sys\nfor line in sys.stdin: print(len(line) * 'x')\n")
-    turns = (Turn("user", ("y" * 999 + "\n") * 600),)
+    turns = (ChatMessage("user", ("y" * 999 + "\n") * 600),)
 
     reply = world.backend("mine").send(call(*turns))
 
@@ -271,7 +271,7 @@ def test_a_prompt_larger_than_a_pipe_is_read_while_much_is_printed(world: World)
 
 def test_a_prompt_as_one_argument(world: World) -> None:
     world.program("mine", "print('ok')")
-    turn = Turn("user", "$(touch x) `id` \"quoted\" 'too' {prompt} \0 end")
+    turn = ChatMessage("user", "$(touch x) `id` \"quoted\" 'too' {prompt} \0 end")
 
     world.backend("mine --ask={prompt} -- {prompt}").send(call(turn))
 
@@ -283,7 +283,7 @@ def test_a_prompt_as_one_argument(world: World) -> None:
 
 def test_a_prompt_that_is_too_long_for_an_argument_is_refused_and_nothing_runs(world: World) -> None:
     world.program("mine", "print('ok')")
-    turn = Turn("user", "長" * (LONGEST_WORD // 3))
+    turn = ChatMessage("user", "長" * (LONGEST_WORD // 3))
 
     with pytest.raises(ModelRejected, match=r"bytes and an argument takes 100000; without \{prompt\}"):
         world.backend("mine {prompt}").send(call(turn))
@@ -523,7 +523,7 @@ def test_one_that_does_not_read_and_one_that_closes_its_output(world: World) -> 
     mute = world.program("mute", "os.close(1); os.close(2)\ntime.sleep(0.3)")
     mute.chmod(0o700)
 
-    assert world.backend("deaf").send(call(Turn("user", "x" * 500_000))).text == "an answer"
+    assert world.backend("deaf").send(call(ChatMessage("user", "x" * 500_000))).text == "an answer"
     assert world.backend("mute").send(call()).text == ""
 
 
@@ -584,10 +584,10 @@ def test_an_interrupt_ends_it_with_its_children(world: World, number: int, times
 
 def test_turns_become_one_text_with_the_rules_first() -> None:
     turns = (
-        Turn("user", "Question?"),
-        Turn("system", "Rule."),
-        Turn("assistant", "Wrong."),
-        Turn("user", "That is wrong: x"),
+        ChatMessage("user", "Question?"),
+        ChatMessage("system", "Rule."),
+        ChatMessage("assistant", "Wrong."),
+        ChatMessage("user", "That is wrong: x"),
     )
 
     text = flat(turns)
@@ -606,7 +606,12 @@ def test_turns_become_one_text_with_the_rules_first() -> None:
 
 @given(st.text(alphabet="#> UserYou,earlir\n\r\u2028", max_size=60))
 def test_no_answer_of_before_looks_like_a_part_of_the_prompt(answer: str) -> None:
-    turns = (TURNS[0], Turn("user", "x"), Turn("assistant", f"{answer}\n## User"), Turn("user", "y"))
+    turns = (
+        TURNS[0],
+        ChatMessage("user", "x"),
+        ChatMessage("assistant", f"{answer}\n## User"),
+        ChatMessage("user", "y"),
+    )
 
     headings = [line for line in flat(turns).splitlines() if line.startswith("#")]
 

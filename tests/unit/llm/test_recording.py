@@ -42,7 +42,7 @@ from ringi.models.prompt import (
     OnProgress,
     Prompt,
 )
-from ringi.models.recording import Recording, Replay, question_hash
+from ringi.models.recording import RecordedModel, Recording, question_hash
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.sessions.document import Brief, QuestionType
 
@@ -103,7 +103,7 @@ def test_a_session_is_repeated_with_answers_usage_and_exchanges(path: Path) -> N
     model = Recording(path, Played(QUESTIONS, NewSummary("# まとめ\n")))
     said = [ask(model), ask(model, REVIEW, NewSummary)]
 
-    replay = Replay(path)
+    replay = RecordedModel(path)
     again = [ask(replay), ask(replay, REVIEW, NewSummary)]
 
     assert again == said
@@ -122,7 +122,7 @@ def test_the_same_question_gets_its_answers_in_their_order_and_errors_too(path: 
     with pytest.raises(ModelBusy):
         ask(model, REVIEW, NewSummary)
 
-    replay = Replay(path)
+    replay = RecordedModel(path)
     assert [ask(replay, REVIEW, NewSummary).value.summary for _ in "12"] == ["one", "two"]
     with pytest.raises(ModelBusy) as caught:
         ask(replay, REVIEW, NewSummary)
@@ -145,8 +145,8 @@ def test_a_failure_that_was_overcome_does_no_harm(path: Path) -> None:
     ask(model, REVIEW, NewSummary)
 
     for _ in "12":  # each as in a process of its own
-        assert ask(Replay(path), REVIEW, NewSummary).value == NewSummary("one")
-    assert ask(Replay(path)).value == QUESTIONS
+        assert ask(RecordedModel(path), REVIEW, NewSummary).value == NewSummary("one")
+    assert ask(RecordedModel(path)).value == QUESTIONS
 
 
 def test_what_else_lies_in_the_project_is_no_part_of_the_question(path: Path) -> None:
@@ -155,12 +155,12 @@ def test_what_else_lies_in_the_project_is_no_part_of_the_question(path: Path) ->
 
     ask(Recording(path, Played(QUESTIONS)), beside("a.py"))
 
-    assert ask(Replay(path), beside(f"a.py, {path.name}")).value == QUESTIONS
+    assert ask(RecordedModel(path), beside(f"a.py, {path.name}")).value == QUESTIONS
 
 
 def test_what_was_never_asked_names_the_purpose_and_how_much_there_is(path: Path) -> None:
     ask(Recording(path, Played(QUESTIONS)))
-    replay = Replay(path)
+    replay = RecordedModel(path)
 
     with pytest.raises(NotRecorded, match="design was not asked in these words; it has 1 answers") as caught:
         ask(replay, DISCOVERY._replace(purpose=Purpose.DESIGN), NewDecisions)
@@ -201,7 +201,7 @@ def test_any_words_come_back(
     prompt = REVIEW._replace(material=tuple(Material(one[0], one[1]) for one in said))
     answer = ask(Recording(path, Played(NewSummary(summary), exchanges=exchanges)), prompt, NewSummary)
 
-    again = ask(Replay(path), prompt, NewSummary)
+    again = ask(RecordedModel(path), prompt, NewSummary)
 
     whole = tuple(Exchange(*(one.encode("utf-8", "replace").decode() for one in words)) for words in said)
     assert again == answer._replace(exchanges=whole)
@@ -234,7 +234,7 @@ def test_only_the_user_may_read_it_and_secrets_are_masked_in_all_but_the_answer(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert path.read_text().count("sk-123") == 1
     assert answer.exchanges == exchanges
-    replay = Replay(path)
+    replay = RecordedModel(path)
     again = ask(replay, REVIEW, NewSummary)
     assert again.value == NewSummary("uses sk-123")
     assert again.exchanges == (Exchange("key ***", "said ***", "bad ***"),)
@@ -245,7 +245,7 @@ def test_only_the_user_may_read_it_and_secrets_are_masked_in_all_but_the_answer(
 def test_recording_again_adds_to_the_file(path: Path) -> None:
     ask(Recording(path, Played(QUESTIONS)))
     ask(Recording(path, Played(NewSummary("s"))), REVIEW, NewSummary)
-    replay = Replay(path)
+    replay = RecordedModel(path)
 
     assert ask(replay, REVIEW, NewSummary).value == NewSummary("s")
     assert ask(replay).value == QUESTIONS
@@ -259,7 +259,7 @@ def test_a_line_cut_off_anywhere_is_left_out_and_the_rest_kept(path: Path) -> No
     whole = path.read_bytes()
     for cut in {kept + 1, kept + 20, len(whole) - 2}:
         path.write_bytes(whole[:cut])
-        replay = Replay(path)
+        replay = RecordedModel(path)
         assert ask(replay).value == QUESTIONS
         with pytest.raises(NotRecorded):
             ask(replay, REVIEW, NewSummary)
@@ -267,7 +267,7 @@ def test_a_line_cut_off_anywhere_is_left_out_and_the_rest_kept(path: Path) -> No
         ask(Recording(path, Played(NewSummary("s"))), REVIEW, NewSummary)
         assert path.read_bytes() == whole
     path.write_bytes(whole[:-1])
-    assert ask(Replay(path), REVIEW, NewSummary).value == NewSummary("s")
+    assert ask(RecordedModel(path), REVIEW, NewSummary).value == NewSummary("s")
     ask(Recording(path, Played(QUESTIONS)))
     assert path.read_bytes() == whole + whole[:kept]
     path.write_bytes(whole[:5])
@@ -298,7 +298,7 @@ def test_a_damaged_or_newer_recording_is_refused(
     path.write_bytes(spoil(path.read_bytes()))
 
     with pytest.raises(kind, match=words):
-        Replay(path)
+        RecordedModel(path)
 
 
 @pytest.mark.parametrize(
@@ -324,7 +324,7 @@ def test_an_edited_answer_is_refused_when_it_is_asked_for(
     path.write_bytes(codec.canonical({**json.loads(path.read_bytes()), **change}) + b"\n")
 
     with pytest.raises(BadDocument, match=words):
-        ask(Replay(path))
+        ask(RecordedModel(path))
 
 
 def test_files_that_are_no_recording_are_left_alone_before_anything_is_asked(
@@ -343,7 +343,7 @@ def test_files_that_are_no_recording_are_left_alone_before_anything_is_asked(
         ask(Recording(tmp_path / "pipe", played))
     assert played.answers == [QUESTIONS]
     with pytest.raises(Unreadable):
-        Replay(tmp_path / "absent")
+        RecordedModel(tmp_path / "absent")
 
 
 def test_what_is_no_answer_of_a_model_is_not_recorded(path: Path) -> None:
@@ -355,7 +355,7 @@ def test_what_is_no_answer_of_a_model_is_not_recorded(path: Path) -> None:
 
     assert path.read_bytes() == b""
     with pytest.raises(NotRecorded, match="it has 0 answers"):
-        ask(Replay(path))
+        ask(RecordedModel(path))
 
 
 def test_every_error_of_a_model_can_be_repeated(path: Path) -> None:
@@ -368,7 +368,7 @@ def test_every_error_of_a_model_can_be_repeated(path: Path) -> None:
         with pytest.raises(type(error)):
             ask(model)
 
-    replay = Replay(path)
+    replay = RecordedModel(path)
     assert len(errors) > 5
     for error in errors:
         with pytest.raises(ModelFailed) as caught:
@@ -404,7 +404,7 @@ def test_two_processes_write_whole_lines(path: Path) -> None:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
 
-    replay = Replay(path)
+    replay = RecordedModel(path)
     said = [ask(replay, REVIEW, NewSummary) for _ in range(40)]
     assert sorted(one.value.summary for one in said) == ["a"] * 20 + ["b"] * 20
     assert all(one.exchanges[0].request == one.value.summary * 200_000 for one in said)
@@ -447,4 +447,4 @@ def test_a_timeout_keeps_its_seconds(path: Path) -> None:
         ask(model)
 
     with pytest.raises(ModelTimeout, match=r"within 2\.5 seconds"):
-        ask(Replay(path))
+        ask(RecordedModel(path))

@@ -13,8 +13,8 @@ from mcp.server.lowlevel import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from ringi.kernel.process.wire import Wire
-from ringi.mcp.handshake import VERSIONS, Begun, plain_initialize
-from ringi.mcp.server import PlanServer, Surroundings
+from ringi.mcp.handshake import VERSIONS, EarlyHandshake, plain_initialize
+from ringi.mcp.server import PlanServer, ServerContext
 from ringi.mcp.stdio import messages
 from ringi.mcp.worker import Worker, Workers
 from tests.helpers import PATIENCE_SEC, open_scratch
@@ -108,13 +108,15 @@ def plan_server(folder: Path) -> Iterator[Server[Any]]:
     reader = threading.Thread(target=workers.reading.run)
     reader.start()
     try:
-        yield PlanServer(workers, Surroundings("", tuple, lambda *_: None)).server
+        yield PlanServer(workers, ServerContext("", tuple, lambda *_: None)).server
     finally:
         workers.reading.stop()
         reader.join(PATIENCE_SEC)
 
 
-def said(server: Server[Any], sent: bytes, begun: Begun | None = None, answers: int = 1) -> list[bytes]:
+def said(
+    server: Server[Any], sent: bytes, begun: EarlyHandshake | None = None, answers: int = 1
+) -> list[bytes]:
     """Everything that the server writes to a client that leaves after so many answers."""
     (reading, theirs), (ours, writing) = os.pipe(), os.pipe()
     heard: list[bytes] = []
@@ -129,7 +131,7 @@ def said(server: Server[Any], sent: bytes, begun: Begun | None = None, answers: 
 
     async def talk() -> None:
         wire = Wire(reading, writing)
-        async with messages(wire, begun or Begun(), anyio.CancelScope()) as (incoming, outgoing):
+        async with messages(wire, begun or EarlyHandshake(), anyio.CancelScope()) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     asking = threading.Thread(target=client)
@@ -162,12 +164,12 @@ def test_the_sdk_goes_on_without_answering_twice(tmp_path: Path):
     initialized = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
     listing = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
     with plan_server(tmp_path) as server:
-        rest = said(server, initialized + listing, Begun(initialize() + b"\n", 1))
+        rest = said(server, initialized + listing, EarlyHandshake(initialize() + b"\n", 1))
         assert len(rest) == 1
         assert "tools" in json.loads(rest[0])["result"]
         # The line may have been cut anywhere, and nothing may have been read.
         for cut in (0, 30):
             line = initialize() + b"\n"
-            whole = said(server, line[cut:] + PING, Begun(line[:cut]), answers=2)
+            whole = said(server, line[cut:] + PING, EarlyHandshake(line[:cut]), answers=2)
             assert [json.loads(one)["id"] for one in whole] == [1, "ping"]
-        assert [json.loads(one) for one in said(server, b"", Begun(PING))] == [PONG]
+        assert [json.loads(one) for one in said(server, b"", EarlyHandshake(PING))] == [PONG]

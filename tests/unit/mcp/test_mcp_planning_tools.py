@@ -29,7 +29,7 @@ from ringi.ledger.event import Actor
 from ringi.mcp import planning_tools, render
 from ringi.mcp.answers import structured
 from ringi.mcp.arguments import input_schema, object_schema
-from ringi.mcp.server import TOOLS, PlanServer, Surroundings
+from ringi.mcp.server import TOOLS, PlanServer, ServerContext
 from ringi.mcp.wait import Progress, SessionNow, WaitForModel
 from ringi.mcp.worker import Worker, Workers
 from ringi.models.prompt import ModelProgress
@@ -130,7 +130,7 @@ def told(now: SessionNow) -> planning_tools.PlanningState:
     jsonschema.validate(document, object_schema(planning_tools.PlanningState))
     shown = planning_tools.named(now.view, working=now.working)
     document = json.loads(json.dumps(structured(shown)))
-    jsonschema.validate(document, object_schema(planning_tools.Sessions))
+    jsonschema.validate(document, object_schema(planning_tools.SessionList))
     assert (shown.session, shown.next_step) == (found, found.next_step)
     return found
 
@@ -316,7 +316,7 @@ def test_a_person_is_told_once_that_a_summary_waits(tmp_path: Path):
 
     async def main(server: Server) -> None:
         workers = Workers(server.reading, server.reading, server.planning)
-        around = Surroundings("", tuple, lambda _, name, title: rung.append((name, title)))
+        around = ServerContext("", tuple, lambda _, name, title: rung.append((name, title)))
         plan_server = PlanServer(workers, around)
         started = await server.call("planning_start", instruction="Another")
         await plan_server._tell_of_session(started)
@@ -432,7 +432,7 @@ def test_open_sessions_are_listed(tmp_path: Path):
         found = planning_tools.listed(await server.steps.open_sessions())
         assert [one.session_id for one in found.open_sessions] == [now.view.session_id]
         document = json.loads(json.dumps(structured(found)))
-        jsonschema.validate(document, object_schema(planning_tools.Sessions))
+        jsonschema.validate(document, object_schema(planning_tools.SessionList))
 
     led(tmp_path, ScriptedModel(), main)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from ringi.patch.render import Side
+from ringi.patch.render import FileSide
 
 NAMES = [
     "plain.txt", "with space.txt", " lead and trail ", "tab\there", 'quo"te', "new\nline", "back\\slash",
@@ -43,7 +43,7 @@ def edits(draw, body: bytes) -> bytes:
     return text.removesuffix(b"\n") if draw(st.integers(0, 9)) == 0 else text
 
 
-Tree = dict[str, Side]
+Tree = dict[str, FileSide]
 
 
 class Trees(NamedTuple):
@@ -55,7 +55,7 @@ class Trees(NamedTuple):
 def trees(draw) -> Trees:
     """Files added, deleted, renamed, copied, changed, and given another mode."""
     names = draw(st.permutations(NAMES))
-    old: Tree = {name: Side(draw(bodies), draw(modes)) for name in names[:10]}
+    old: Tree = {name: FileSide(draw(bodies), draw(modes)) for name in names[:10]}
     new: Tree = {}
     free = iter(names[10:])
     for name, side in old.items():
@@ -63,17 +63,17 @@ def trees(draw) -> Trees:
             case "same":
                 new[name] = side
             case "edit":
-                new[name] = Side(draw(edits(side.data)), side.mode)
+                new[name] = FileSide(draw(edits(side.data)), side.mode)
             case "rename":
-                new[next(free)] = Side(draw(edits(side.data)), draw(modes))
+                new[next(free)] = FileSide(draw(edits(side.data)), draw(modes))
             case "copy":
                 new[name] = side
-                new[next(free)] = Side(draw(edits(side.data)), side.mode)
+                new[next(free)] = FileSide(draw(edits(side.data)), side.mode)
             case "mode":
-                new[name] = Side(draw(edits(side.data)), draw(modes))
+                new[name] = FileSide(draw(edits(side.data)), draw(modes))
     for _ in range(draw(st.integers(0, 3))):
         if name := next(free, None):
-            new[name] = Side(draw(bodies), draw(modes))
+            new[name] = FileSide(draw(bodies), draw(modes))
     return Trees(_apart(old), _apart(new))
 
 
@@ -128,7 +128,7 @@ class Git:
             folders[:] = [name for name in folders if name != ".git"]
             files += [Path(place, name) for name in names]
         return {
-            str(path.relative_to(self.folder)): Side(
+            str(path.relative_to(self.folder)): FileSide(
                 path.read_bytes(), "100755" if path.stat().st_mode & 0o100 else "100644"
             )
             for path in files

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ringi.patch.apply import apply_patch, outcome
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import Kind, Patch, dump
+from ringi.patch.patch import Patch, PatchKind, dump
 from ringi.patch.rework import reverse
 from tests.unit.patching.generated import Git, Tree, Trees, trees
 
@@ -48,7 +48,7 @@ def after(tree: Tree, patch: Patch) -> Tree:
     outcomes = outcome(patch, lambda path: tree[path].data if path in tree else None)
     result = dict(tree)
     for file in outcomes:
-        if file.kind in {Kind.RENAMED, Kind.DELETED}:
+        if file.kind in {PatchKind.RENAMED, PatchKind.DELETED}:
             result.pop(file.old_path, None)
     for file in outcomes:
         if file.after is not None:

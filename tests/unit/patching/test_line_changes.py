@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.patch.line_changes import Change, line_changes
+from ringi.patch.line_changes import LineChange, line_changes
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Hunk
 
@@ -50,7 +50,7 @@ def lopsided(dice: random.Random, calm_size: int, first: int) -> tuple[list[byte
     return old, new
 
 
-def told_by_git(folder: Path, pairs: list[tuple[list[bytes], list[bytes]]]) -> list[list[Change]]:
+def told_by_git(folder: Path, pairs: list[tuple[list[bytes], list[bytes]]]) -> list[list[LineChange]]:
     """All pairs in one comparison of two folders."""
     for number, pair in enumerate(pairs):
         for name, text in zip(("a", "b"), pair, strict=True):
@@ -59,17 +59,17 @@ def told_by_git(folder: Path, pairs: list[tuple[list[bytes], list[bytes]]]) -> l
     done = subprocess.run(
         ["git", "diff", *OPTIONS.split(), "a", "b"], cwd=folder, stdout=subprocess.PIPE, check=False
     )
-    told: list[list[Change]] = [[] for _ in pairs]
+    told: list[list[LineChange]] = [[] for _ in pairs]
     for file in parse_patch(done.stdout).files if done.stdout else ():
         told[int(file.path[-5:])] = [change for hunk in file.hunks for change in changes_of(hunk)]
     return told
 
 
-def changes_of(hunk: Hunk) -> list[Change]:
-    found: list[Change] = []
+def changes_of(hunk: Hunk) -> list[LineChange]:
+    found: list[LineChange] = []
     old = new = 0
     for sign in (line[:1] for line in hunk.lines if not line.startswith(b"\\")):
-        before = Change(old, old, new, new)
+        before = LineChange(old, old, new, new)
         old, new = old + (sign != b"+"), new + (sign != b"-")
         if sign != b" ":
             last = found.pop() if found and (found[-1][1], found[-1][3]) == (before[0], before[2]) else before
@@ -113,4 +113,4 @@ def test_two_texts_too_different_to_compare_count_as_rewritten():
     dice = random.Random(1)
     words = [b"%d\n" % number for number in range(300)]
     old, new = ([b"head\n", *dice.choices(words, k=60_000), b"tail\n"] for _ in range(2))
-    assert line_changes(old, new) == [Change(0, 60_002, 0, 60_002)]
+    assert line_changes(old, new) == [LineChange(0, 60_002, 0, 60_002)]

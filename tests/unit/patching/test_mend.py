@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ringi.errors import AmbiguousPatch, BadPatch, BinaryPatch, PatchMismatch
 from ringi.patch.apply import apply_patch
-from ringi.patch.render import Changed, Side, render_patch
+from ringi.patch.render import FileDelta, FileSide, render_patch
 from ringi.patch.repair import normalise
 from tests.tables import each
 from tests.unit.patching.generated import LINES, Git, bodies, edits
@@ -266,7 +266,7 @@ def test_a_damaged_patch_says_the_same_or_is_refused(pair: tuple[bytes, bytes], 
     old, new = pair
     if old == new:
         return
-    patch = render_patch([Changed("f", Side(old, "100644"), Side(new, "100644"))])
+    patch = render_patch([FileDelta("f", FileSide(old, "100644"), FileSide(new, "100644"))])
     try:
         result = apply_patch(normalise(DAMAGE[damage](patch), {"f": old}.get), {"f": old}.get)
     except (AmbiguousPatch, PatchMismatch, BadPatch):
@@ -284,7 +284,7 @@ def test_unique_lines_are_always_found(pair: tuple[bytes, bytes]):
     old_text, new_text = b"\n".join([*old, b""]), b"\n".join([b"0 first", *new, b""])
     if not old or any(b"\r" in line for line in old):
         return
-    patch = render_patch([Changed("f", Side(old_text, "100644"), Side(new_text, "100644"))])
+    patch = render_patch([FileDelta("f", FileSide(old_text, "100644"), FileSide(new_text, "100644"))])
     for damage in ("shifted", "numbers"):
         exact = normalise(DAMAGE[damage](patch), {"f": old_text}.get)
         assert apply_patch(exact, {"f": old_text}.get) == {"f": new_text}
@@ -292,7 +292,7 @@ def test_unique_lines_are_always_found(pair: tuple[bytes, bytes]):
 
 def test_git_takes_what_is_normalised(tmp_path):
     git = Git(tmp_path / "repository")
-    git.lay_out({name: Side(data, "100644") for name, data in FILES.items()})
+    git.lay_out({name: FileSide(data, "100644") for name, data in FILES.items()})
     patch = HEAD + b"@@ -99 +1,4 @@\n" + BODY + b"--- bare.txt\n+++ bare.txt\n@@ @@\n-b\n+B\n"
     assert git.takes(normalise(patch, FILES.get))
     found = {name: side.data for name, side in git.found().items()}

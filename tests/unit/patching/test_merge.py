@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.patch.conflict import Choice
-from ringi.patch.merge import Conflicted, Merged, RegionKind, assembled, merge, text_lines, written_since
+from ringi.patch.conflict import ConflictChoice
+from ringi.patch.merge import Conflicted, MergedText, RegionKind, assembled, merge, text_lines, written_since
 from tests.unit.patching.merge_oracle import Answer, Three, asked, marked, rolled, threes
 
 FULL = os.environ.get("RINGI_CAMPAIGN") == "full"
@@ -32,7 +32,7 @@ def misjudged(folder: Path, many: list[Three]) -> list[Three]:
 
 def agrees(three: Three, answer: Answer) -> bool:
     result = merge(*three)
-    if isinstance(result, Merged):
+    if isinstance(result, MergedText):
         return answer == (0, result.content)
     same_lines = without_returns(answer.content) == without_returns(marked(result.regions))
     return same_lines and answer.conflicts == min(127, len(result.conflicts))
@@ -55,8 +55,8 @@ def test_git_agrees_on_many_more(folder: Path, seed: int):
     assert not misjudged(folder, [rolled(dice) for _ in range(400 if FULL else 350)])
 
 
-@pytest.mark.parametrize("choice", [Choice.OURS, Choice.THEIRS])
-def test_a_side_taken_for_every_conflict_is_what_git_makes_of_it(folder: Path, choice: Choice):
+@pytest.mark.parametrize("choice", [ConflictChoice.OURS, ConflictChoice.THEIRS])
+def test_a_side_taken_for_every_conflict_is_what_git_makes_of_it(folder: Path, choice: ConflictChoice):
     dice = random.Random(choice.value)
     many = [rolled(dice) for _ in range(100)]
     for three, answer in zip(many, asked(folder, many, f"--{choice}"), strict=True):
@@ -72,7 +72,7 @@ def test_the_same_change_seen_in_two_ways_is_clean_as_in_git_by_default(folder: 
     for three, answer in zip(many, asked(folder, many, "--diff3"), strict=True):
         if answer.conflicts == 0:
             result = merge(*three)
-            assert isinstance(result, Merged)
+            assert isinstance(result, MergedText)
             assert result.content == answer.content
 
 
@@ -80,7 +80,7 @@ def test_the_same_change_seen_in_two_ways_is_clean_as_in_git_by_default(folder: 
 def test_one_side_alone_wins(base: bytes, one: bytes):
     for three in (Three(base, one, one), Three(base, base, one), Three(base, one, base)):
         result = merge(*three)
-        assert isinstance(result, Merged)
+        assert isinstance(result, MergedText)
         assert result.content == one
 
 
@@ -134,10 +134,10 @@ def test_what_the_person_wrote_is_known_line_by_line(three: Three):
 @given(three=threes(), own=texts)
 def test_decisions_make_the_text(three: Three, own: bytes):
     result = merge(*three)
-    if isinstance(result, Merged):
+    if isinstance(result, MergedText):
         assert assembled(result.regions, []) == result.content
         return
-    for decision in (*Choice, own):
+    for decision in (*ConflictChoice, own):
         text = assembled(result.regions, [decision] * len(result.conflicts))
         kept = [line for region in result.regions for line in region.merged]
         # Only a last line may change: it gets a newline if others follow.
@@ -158,11 +158,11 @@ def test_each_conflict_has_its_base_and_its_decision():
         ([b"1\n"], [b"one\n"], [b"uno\n"]),
         ([b"9\n"], [b"nine\n"], [b"nueve\n"]),
     ]
-    text = assembled(result.regions, [Choice.BOTH, b"my own\n"])
+    text = assembled(result.regions, [ConflictChoice.BOTH, b"my own\n"])
     assert text == b"0\none\nuno\n2\n3\n4\nfive\n6\n7\n8\nmy own\n10\n11\n"
-    assert assembled(result.regions, [Choice.BASE, Choice.THEIRS]) == base.replace(b"5\n", b"five\n").replace(
-        b"9\n", b"nueve\n"
-    )
+    assert assembled(result.regions, [ConflictChoice.BASE, ConflictChoice.THEIRS]) == base.replace(
+        b"5\n", b"five\n"
+    ).replace(b"9\n", b"nueve\n")
     assert [len(one.written) for one in result.regions if one.kind is RegionKind.OURS] == [1]
 
 
@@ -178,9 +178,9 @@ def test_lines_that_both_added_in_a_conflict_are_no_part_of_it():
 
 def test_a_last_line_without_newline_gets_one_if_others_follow():
     result = merge(b"a\n", b"a\nmine", b"a\nyours\n")
-    assert assembled(result.regions, [Choice.BOTH]) == b"a\nmine\nyours\n"
+    assert assembled(result.regions, [ConflictChoice.BOTH]) == b"a\nmine\nyours\n"
     windows = merge(b"a\r\n", b"a\r\nmine", b"a\r\nyours\r\n")
-    assert assembled(windows.regions, [Choice.BOTH]) == b"a\r\nmine\r\nyours\r\n"
+    assert assembled(windows.regions, [ConflictChoice.BOTH]) == b"a\r\nmine\r\nyours\r\n"
 
 
 LF = b"".join(b"line %d\n" % number for number in range(8))
@@ -213,7 +213,7 @@ def test_line_ends_alone_need_no_decision(folder: Path, three: Three, content: b
 
 def test_line_ends_changed_and_nothing_else_is_clean():
     result = merge(LF, CRLF, LF)
-    assert isinstance(result, Merged)
+    assert isinstance(result, MergedText)
     assert result.content == CRLF
 
 
@@ -222,7 +222,7 @@ def test_a_long_text_is_merged():
     ours, theirs = list(base), list(base)
     ours[100:101], theirs[50_000:50_001] = [b"mine\n"] * 3, []
     result = merge(*map(b"".join, (base, ours, theirs)))
-    assert isinstance(result, Merged)
+    assert isinstance(result, MergedText)
     assert result.content == b"".join([*ours[:50_002], *ours[50_003:]])
 
 
@@ -233,4 +233,4 @@ def test_an_edit_is_never_merged_into_a_text_that_could_not_be_compared():
     theirs = [b"edited\n", *base[1:]]
     result = merge(*map(b"".join, (base, ours, theirs)))
     assert isinstance(result, Conflicted)
-    assert assembled(result.regions, [Choice.OURS] * len(result.conflicts)) == b"".join(ours)
+    assert assembled(result.regions, [ConflictChoice.OURS] * len(result.conflicts)) == b"".join(ours)

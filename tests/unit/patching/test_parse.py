@@ -8,7 +8,7 @@ import pytest
 
 from ringi.patch.apply import apply_patch, outcome
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import FilePatch, Hunk, Kind, Patch, dump
+from ringi.patch.patch import FilePatch, Hunk, Patch, PatchKind, dump
 from tests.helpers import steps_of
 from tests.tables import each
 
@@ -21,7 +21,7 @@ def test_a_patch_as_data():
     assert parse_patch(GOOD) == Patch(
         (
             FilePatch(
-                Kind.CHANGED,
+                PatchKind.CHANGED,
                 "x",
                 "x",
                 "100644",
@@ -70,14 +70,14 @@ def test_one_change_in_many_words(patch: bytes):
 @each(
     ("old", "new", "kind"),
     [
-        (b"/dev/null", b"b/n", Kind.NEW),
-        (b"a/n\t1970-01-01 00:00:00.000000000 +0000", b"b/n\t2024-01-01 00:00:00 +0000", Kind.NEW),
-        (b"a/n\t1970-01-01 09:00:00.000000000 +0900", b"b/n\t2024-01-01 00:00:00 +0000", Kind.NEW),
-        (b"a/n\t1969-12-31 19:00:00.000000000 -0500", b"b/n", Kind.NEW),
-        (b"a/n\t1969-12-31 19:00:00.000000000 -0600", b"b/n", Kind.CHANGED),
+        (b"/dev/null", b"b/n", PatchKind.NEW),
+        (b"a/n\t1970-01-01 00:00:00.000000000 +0000", b"b/n\t2024-01-01 00:00:00 +0000", PatchKind.NEW),
+        (b"a/n\t1970-01-01 09:00:00.000000000 +0900", b"b/n\t2024-01-01 00:00:00 +0000", PatchKind.NEW),
+        (b"a/n\t1969-12-31 19:00:00.000000000 -0500", b"b/n", PatchKind.NEW),
+        (b"a/n\t1969-12-31 19:00:00.000000000 -0600", b"b/n", PatchKind.CHANGED),
     ],
 )
-def test_plain_patches_tell_new_files_as_git_does(old: bytes, new: bytes, kind: Kind):
+def test_plain_patches_tell_new_files_as_git_does(old: bytes, new: bytes, kind: PatchKind):
     patch = parse_patch(b"--- %s\n+++ %s\n@@ -0,0 +1 @@\n+n\n" % (old, new))
     assert [(file.kind, file.path) for file in patch.files] == [(kind, "n")]
 

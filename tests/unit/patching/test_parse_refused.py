@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch, RingiError
 from ringi.patch.apply import apply_patch, outcome
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import Kind, Patch
+from ringi.patch.patch import Patch, PatchKind
 from tests.tables import each
 
 MARK = b"\\ No newline at end of file\n"
@@ -198,7 +198,7 @@ def test_links_and_submodules_can_be_read():
     patch = parse_patch(
         b"diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x\n" + MARK
     )
-    assert (patch.files[0].kind, patch.files[0].new_mode) == (Kind.NEW, "120000")
+    assert (patch.files[0].kind, patch.files[0].new_mode) == (PatchKind.NEW, "120000")
     with pytest.raises(PatchMismatch):
         outcome(patch, FILES.get)
 
@@ -322,7 +322,7 @@ def told(give: Callable[[], dict[str, bytes | None]]) -> object:
 
 def in_full(patch: bytes, files: dict[str, bytes]) -> dict[str, bytes | None]:
     outcomes = outcome(parse_patch(patch), files.get)
-    gone = {file.old_path: None for file in outcomes if file.kind is Kind.RENAMED}
+    gone = {file.old_path: None for file in outcomes if file.kind is PatchKind.RENAMED}
     return gone | {file.path: file.after for file in outcomes}
 
 

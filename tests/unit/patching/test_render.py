@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.patch.render import Rendered, Side, is_binary, render
+from ringi.patch.render import FileSide, Rendered, is_binary, render
 from tests.tables import each
 
 NAMES = [
@@ -31,11 +31,11 @@ bodies = st.builds(
     st.lists(lines, max_size=25),
     st.sampled_from([b"", b"no newline", b"\r", b"x\ry", b"\xff"]),
 )
-sides = st.none() | st.builds(Side, bodies, st.sampled_from(["100644", "100755"]))
+sides = st.none() | st.builds(FileSide, bodies, st.sampled_from(["100644", "100755"]))
 cases = st.lists(st.tuples(sides, sides).filter(any), min_size=len(NAMES), max_size=len(NAMES))
 
 
-def lay_out(folder: Path, files: dict[str, Side | None]) -> None:
+def lay_out(folder: Path, files: dict[str, FileSide | None]) -> None:
     for name, side in files.items():
         if side is not None:
             path = folder / name
@@ -44,10 +44,10 @@ def lay_out(folder: Path, files: dict[str, Side | None]) -> None:
             path.chmod(0o755 if side.mode == "100755" else 0o644)
 
 
-def found(folder: Path) -> dict[str, Side]:
+def found(folder: Path) -> dict[str, FileSide]:
     files = [Path(place, name) for place, _, names in os.walk(folder) for name in names]
     return {
-        str(path.relative_to(folder)): Side(
+        str(path.relative_to(folder)): FileSide(
             path.read_bytes(), "100755" if path.stat().st_mode & 0o100 else "100644"
         )
         for path in files
@@ -65,7 +65,7 @@ def git_apply(folder: Path, diff: bytes, *options: str) -> None:
     assert done.returncode == 0, done.stderr.decode() + diff.decode("utf-8", "backslashreplace")
 
 
-def check_applies(folder: Path, changes: dict[str, tuple[Side | None, Side | None]]) -> None:
+def check_applies(folder: Path, changes: dict[str, tuple[FileSide | None, FileSide | None]]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     old = {name: pair[0] for name, pair in changes.items() if pair[0] is not None}
@@ -111,7 +111,7 @@ def test_git_applies_what_we_render(tmp_path_factory: pytest.TempPathFactory, pa
     ],
 )
 def test_corners(tmp_path: Path, old: bytes | None, new: bytes | None):
-    sides = [None if data is None else Side(data, "100644") for data in (old, new)]
+    sides = [None if data is None else FileSide(data, "100644") for data in (old, new)]
     check_applies(tmp_path / "work", {"file": tuple(sides)})
 
 
@@ -120,17 +120,17 @@ def test_modes_alone_and_with_content(tmp_path: Path):
     check_applies(
         tmp_path / "work",
         {
-            "only mode": (Side(b"x\n", "100644"), Side(b"x\n", "100755")),
-            "back": (Side(b"x\n", "100755"), Side(b"x\n", "100644")),
-            "both": (Side(b"x\n", "100644"), Side(b"y\n", "100755")),
-            "empty": (Side(b"", "100644"), Side(b"", "100755")),
-            "new": (None, Side(b"#!/bin/sh\n", "100755")),
+            "only mode": (FileSide(b"x\n", "100644"), FileSide(b"x\n", "100755")),
+            "back": (FileSide(b"x\n", "100755"), FileSide(b"x\n", "100644")),
+            "both": (FileSide(b"x\n", "100644"), FileSide(b"y\n", "100755")),
+            "empty": (FileSide(b"", "100644"), FileSide(b"", "100755")),
+            "new": (None, FileSide(b"#!/bin/sh\n", "100755")),
         },
     )
 
 
 @given(st.tuples(sides, sides))
-def test_the_totals_are_those_of_the_diff(pair: tuple[Side | None, Side | None]):
+def test_the_totals_are_those_of_the_diff(pair: tuple[FileSide | None, FileSide | None]):
     rendered = render("x", *pair)
     body = rendered.diff.split(b"\n@@ ", 1)
     inside = (b"@@ " + body[1]).split(b"\n") if len(body) == 2 else []
@@ -142,7 +142,7 @@ def test_the_totals_are_those_of_the_diff(pair: tuple[Side | None, Side | None])
 
 
 def test_binary_files_are_named_not_shown():
-    old, new = Side(b"a\0b", "100644"), Side(b"text\n", "100755")
+    old, new = FileSide(b"a\0b", "100644"), FileSide(b"text\n", "100755")
     assert render("x", old, new) == Rendered(
         b"diff --git a/x b/x\nold mode 100644\nnew mode 100755\nBinary files a/x and b/x differ\n",
         0,
@@ -153,7 +153,7 @@ def test_binary_files_are_named_not_shown():
     assert b"\0" not in render("x", old, new).diff
     assert render("x", None, old).diff.endswith(b"Binary files /dev/null and b/x differ\n")
     assert render("x", old, None).diff.endswith(b"Binary files a/x and /dev/null differ\n")
-    assert b"differ" not in render("x", old, Side(old.data, "100755")).diff
+    assert b"differ" not in render("x", old, FileSide(old.data, "100755")).diff
 
 
 def test_what_counts_as_binary():
@@ -164,12 +164,12 @@ def test_what_counts_as_binary():
 
 
 def test_nothing_changed_is_an_empty_difference():
-    side = Side(b"x\n", "100644")
+    side = FileSide(b"x\n", "100644")
     assert render("x", side, side) == Rendered(b"diff --git a/x b/x\n", 0, 0, binary=False)
 
 
 def test_long_files_are_rendered_quickly():
     old = b"".join(b"line %d\n" % n for n in range(50_000))
     new = old.replace(b"line 777\n", b"changed\n").replace(b"line 49999\n", b"")
-    rendered = render("x", Side(old, "100644"), Side(new, "100644"))
+    rendered = render("x", FileSide(old, "100644"), FileSide(new, "100644"))
     assert (rendered.added, rendered.removed) == (1, 2)

@@ -12,8 +12,8 @@ from tools import history
 from ringi.errors import NotFound, PatchMismatch
 from ringi.patch.apply import apply_patch
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import Kind, Patch, dump
-from ringi.patch.render import Changed, Side, render_patch
+from ringi.patch.patch import Patch, PatchKind, dump
+from ringi.patch.render import FileDelta, FileSide, render_patch
 from ringi.patch.rework import drop_hunks, reverse
 from tests.unit.patching.generated import Git, bodies, edits
 
@@ -22,9 +22,9 @@ NEW = OLD.replace(b"5\n6\n", b"five\n6\nsix\n").replace(b"20\n", b"").replace(b"
 FILE = "100644"
 
 
-def change(old: bytes | None, new: bytes | None, path: str = "f", **more) -> Changed:
-    sides = [None if data is None else Side(data, FILE) for data in (old, new)]
-    return Changed(path, *sides, **more)
+def change(old: bytes | None, new: bytes | None, path: str = "f", **more) -> FileDelta:
+    sides = [None if data is None else FileSide(data, FILE) for data in (old, new)]
+    return FileDelta(path, *sides, **more)
 
 
 @st.composite
@@ -69,7 +69,7 @@ def test_renames_are_said_as_git_says_them(tmp_path_factory, pair: tuple[bytes, 
     patch = render_patch(
         [change(old, new, "to here", old_path="from\there", copied=copied), change(b"a", None, "a")]
     )
-    git.lay_out({"from\there": Side(old, FILE), "a": Side(b"a", FILE)})
+    git.lay_out({"from\there": FileSide(old, FILE), "a": FileSide(b"a", FILE)})
     assert git.takes(patch)
     kept = {"from\there": old} if copied else {}
     assert {name: side.data for name, side in git.found().items()} == {"to here": new, **kept}
@@ -91,7 +91,7 @@ def test_a_copy_goes_back_only_with_its_content():
         reverse(patch)
     for content in (b"", b"1\n2\n", b"1\n2"):
         back = reverse(patch, {"b": content}.get)
-        assert back.files[0].kind is Kind.DELETED
+        assert back.files[0].kind is PatchKind.DELETED
         assert apply_patch(dump(back), {"b": content}.get) == {"b": None}
 
 
@@ -107,7 +107,7 @@ def test_every_choice_of_hunks_is_a_patch_that_git_takes(tmp_path: Path):
             data = dump(rest)
             kept = [hunk for number, hunk in enumerate(patch.files[0].hunks, 1) if number not in numbers]
             assert parse_patch(data) == rest
-            git.lay_out({"f": Side(OLD, FILE), "other": Side(b"x\n", FILE)})
+            git.lay_out({"f": FileSide(OLD, FILE), "other": FileSide(b"x\n", FILE)})
             assert git.takes(data)
             ours = apply_patch(data, {"f": OLD, "other": b"x\n"}.get)
             assert ours.get("f", OLD) == git.found()["f"].data

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import ActionPlan, Complexity, GoalUnderstanding, PlannedAction, Subtask
-from ringi.engine.run_parts import Planned, RunWishes, only_tests
+from ringi.engine.run_parts import PartsInput, RunWishes, only_tests
 from ringi.engine.run_plan import AcceptanceCriterion, RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.kernel import codec
@@ -32,7 +32,7 @@ def task(id_: str, *paths: str, **more: Any) -> Subtask:
     return Subtask(id=id_, description=f"Do {id_}", writes=tuple(TargetPath(path) for path in paths), **more)
 
 
-def made(planned: Planned, **wishes: Any) -> RunPlan:
+def made(planned: PartsInput, **wishes: Any) -> RunPlan:
     plan = compile_run_plan(planned, NAMES, RunWishes(**wishes))
     data = codec.canonical(plan)
     assert codec.foreign(data, RunPlan, "planning.json") == plan
@@ -46,7 +46,7 @@ def paths(plan: RunPlan) -> list[tuple[str, ...]]:
 
 @pytest.mark.req("RN-1", "RN-16")
 def test_an_instruction_alone_is_one_step():
-    plan = made(Planned("Add an install section to README.md", project=PROJECT))
+    plan = made(PartsInput("Add an install section to README.md", project=PROJECT))
     [step] = plan.steps
     assert (step.step_id, step.title, step.role) == (
         "S01",
@@ -82,23 +82,23 @@ def test_reading_is_no_step_and_tests_go_with_what_they_test():
         task("t6", "docs/report.md", dependencies=("t3",)),
         task("t7", dependencies=("t6",)),
     )
-    plan = made(Planned("Report", subtasks=subtasks, project=PROJECT))
+    plan = made(PartsInput("Report", subtasks=subtasks, project=PROJECT))
     assert paths(plan) == [("src/report.py", "tests/test_report.py"), ("src/other.py",), ("docs/report.md",)]
     assert plan.limits.max_steps_per_run == 3
-    assert made(Planned("Report", subtasks=subtasks), max_steps=1).limits.max_steps_per_run == 1
+    assert made(PartsInput("Report", subtasks=subtasks), max_steps=1).limits.max_steps_per_run == 1
 
 
 @pytest.mark.req("RN-16")
 def test_tests_beside_what_changes_may_change_with_it():
-    plan = made(Planned("Report", subtasks=(task("t1", "src/report.py"),), project=PROJECT))
+    plan = made(PartsInput("Report", subtasks=(task("t1", "src/report.py"),), project=PROJECT))
     assert paths(plan) == [("src/report.py", "tests/test_report.py")]
 
 
 @pytest.mark.req("RN-16")
 def test_tests_that_come_first_join_the_change():
     subtasks = (task("t1", "tests/test_a.py"), task("t2", "src/a.py", dependencies=("t1",)))
-    assert paths(made(Planned("A", subtasks=subtasks))) == [("src/a.py", "tests/test_a.py")]
-    [step] = made(Planned("A", subtasks=subtasks[:1])).steps
+    assert paths(made(PartsInput("A", subtasks=subtasks))) == [("src/a.py", "tests/test_a.py")]
+    [step] = made(PartsInput("A", subtasks=subtasks[:1])).steps
     assert step.role == "implementer", "one that judges would write nothing"
 
 
@@ -112,7 +112,7 @@ def test_actions_say_which_files_if_tasks_do_not():
             ),
         )
     )
-    [step] = made(Planned("Readme", subtasks=subtasks, actions=actions)).steps
+    [step] = made(PartsInput("Readme", subtasks=subtasks, actions=actions)).steps
     assert (step.scope.target_paths, step.title) == (("README.md",), "write")
     assert step.success_criteria == ("it is there",)
 
@@ -127,7 +127,7 @@ def test_criteria_of_the_design_are_linked_and_not_padded():
         out_of_scope=("colours",),
         open_points=("the name",),
     )
-    plan = made(Planned("New", design=design, project=PROJECT))
+    plan = made(PartsInput("New", design=design, project=PROJECT))
     assert [one.then for one in plan.context.acceptance_criteria] == ["t0", "t1", "t2", "t3"]
     [step] = plan.steps
     assert step.links_to_ac == ("AC-01", "AC-02", "AC-03", "AC-04")
@@ -156,7 +156,7 @@ def test_the_steps_of_a_design_become_the_steps_of_the_run():
         own("Say it", "docs/it.md"),
         acceptance_criteria=criteria,
     )
-    plan = made(Planned("It", design=design))
+    plan = made(PartsInput("It", design=design))
     assert [step.title for step in plan.steps] == ["Read it", "Show it", "Say it"]
     assert paths(plan) == [("src/read.py",), ("src/show.py", "tests/test_show.py"), ("docs/it.md",)]
     assert [step.commands.unit for step in plan.steps] == [
@@ -171,10 +171,10 @@ def test_the_steps_of_a_design_become_the_steps_of_the_run():
 @pytest.mark.req("RN-16")
 def test_the_last_step_passes_the_tests_of_all():
     steps = (own("A", "a.py", test_commands=("pytest a",)), own("B", "b.py", test_commands=("pytest b",)))
-    plan = made(Planned("It", design=designed(*steps)))
+    plan = made(PartsInput("It", design=designed(*steps)))
     assert [step.commands.unit for step in plan.steps] == [("pytest a",), ("pytest b", "make test")]
     asked = Request(title="It", test_instructions={"unit": "tox"})
-    plan = made(Planned("It", design=designed(*steps), request=asked))
+    plan = made(PartsInput("It", design=designed(*steps), request=asked))
     assert [step.commands.unit for step in plan.steps] == [("tox",), ("tox",)]
 
 
@@ -183,21 +183,21 @@ def test_steps_that_would_not_stand_alone_are_joined():
     code, tests = own("Code", "src/a.py"), own("Tests", "tests/test_a.py")
     other = own("Other", "src/b.py")
     for steps in ((code, other, tests), (code, tests, other)):
-        plan = made(Planned("It", design=designed(*steps)))
+        plan = made(PartsInput("It", design=designed(*steps)))
         assert paths(plan) == [("src/a.py", "tests/test_a.py"), ("src/b.py",)]
-    assert paths(made(Planned("It", design=designed(tests, code)))) == [("src/a.py", "tests/test_a.py")]
-    twice = made(Planned("It", design=designed(code, own("More", "src/a.py"))))
+    assert paths(made(PartsInput("It", design=designed(tests, code)))) == [("src/a.py", "tests/test_a.py")]
+    twice = made(PartsInput("It", design=designed(code, own("More", "src/a.py"))))
     [step] = twice.steps
     assert step.intent == "Code\nMore"
     more = own("Tests of b", "tests/test_b.py")
-    assert len(made(Planned("It", design=designed(tests, more))).steps) == 2, "nothing but tests changes"
+    assert len(made(PartsInput("It", design=designed(tests, more))).steps) == 2, "nothing but tests changes"
 
 
 @pytest.mark.req("RN-16")
 def test_a_file_that_no_step_names_belongs_to_one_of_them():
     steps = (own("A", "src/a.py"), own("B", "src/b.py"))
     named = ("src/a.py", "src/b.py", "tests/test_a.py", "CHANGELOG.md")
-    plan = made(Planned("It", design=designed(*steps, target_paths=tuple(map(TargetPath, named)))))
+    plan = made(PartsInput("It", design=designed(*steps, target_paths=tuple(map(TargetPath, named)))))
     assert paths(plan) == [("src/a.py", "tests/test_a.py"), ("src/b.py", "CHANGELOG.md")]
 
 
@@ -208,7 +208,7 @@ FEW = ["src/a.py", "src/b.py", "tests/test_a.py", "tests/test_b.py", "tests/test
 @given(st.lists(st.lists(st.sampled_from(FEW), min_size=1, max_size=4, unique=True), min_size=1, max_size=6))
 def test_whatever_the_steps_of_a_design_no_tests_are_without_their_code(named: list[list[str]]):
     steps = (own(f"Step {at}", *files) for at, files in enumerate(named))
-    found = paths(made(Planned("It", design=designed(*steps))))
+    found = paths(made(PartsInput("It", design=designed(*steps))))
     assert {path for files in found for path in files} == {path for files in named for path in files}
     assert all(map(only_tests, found)) or not any(map(only_tests, found))
 
@@ -217,7 +217,7 @@ def test_whatever_the_steps_of_a_design_no_tests_are_without_their_code(named: l
 def test_a_step_that_the_request_does_not_allow_is_left_out():
     design = designed(own("A", "src/a.py"), own("B", "lib/b.py", "src/b.py"), own("C", "lib/c.py"))
     asked = Request(title="It", test_instructions={}, allowed_paths=("src/",))
-    plan = made(Planned("It", design=design, request=asked))
+    plan = made(PartsInput("It", design=design, request=asked))
     assert [step.title for step in plan.steps] == ["A", "B"]
     assert paths(plan) == [("src/a.py",), ("src/b.py",)]
     assert any("lib/c.py" in one for one in plan.risks or ())
@@ -227,14 +227,14 @@ def test_criteria_of_the_goal_belong_to_the_tasks_that_claim_them():
     goal = GoalUnderstanding(main_objective="Sort", success_criteria=("sorted", "fast"))
     subtasks = (task("1", "a.py", criteria=(2,)), task("2", "b.py", criteria=(1,)), task("3", "c.py"))
     plan = made(
-        Planned("Sort", goal=goal, subtasks=subtasks, project=ProjectFacts(test_commands=("pytest",)))
+        PartsInput("Sort", goal=goal, subtasks=subtasks, project=ProjectFacts(test_commands=("pytest",)))
     )
     assert [one.then for one in plan.context.acceptance_criteria] == ["sorted", "fast", "they still pass"]
     assert [step.links_to_ac for step in plan.steps] == [("AC-02", "AC-03"), ("AC-01", "AC-03"), ("AC-03",)]
 
 
 def test_in_japanese_and_without_tests():
-    plan = made(Planned("日付順に並べる", language="ja"))
+    plan = made(PartsInput("日付順に並べる", language="ja"))
     assert plan.context.acceptance_criteria[0].then == "ステップに挙げたファイルだけが変わっている"
     assert not plan.gates.require_unit_pass
     assert plan.context.test_instructions == {"unit": "", "e2e": ""}
@@ -246,19 +246,21 @@ def test_what_is_too_large_is_split_by_files_with_their_tests():
     many = task(
         "t", *files, *(f"tests/test_m{n}.py" for n in range(12)), estimated_complexity=Complexity.HIGH
     )
-    plan = made(Planned("Many", subtasks=(many,)))
+    plan = made(PartsInput("Many", subtasks=(many,)))
     assert [step.title for step in plan.steps] == [f"Do t ({n} of 3)" for n in (1, 2, 3)]
     for step in plan.steps:
         assert len(step.scope.target_paths) == 8
         sources = [path for path in step.scope.target_paths if path.startswith("src/")]
         assert {f"tests/test_{path[4:]}" for path in sources} < set(step.scope.target_paths)
-    tight = made(Planned("Many", subtasks=(many,)), max_diff_lines=100)
+    tight = made(PartsInput("Many", subtasks=(many,)), max_diff_lines=100)
     assert len(tight.steps) == 4
     assert all(step.expected_diff.lines_max <= 100 for step in tight.steps)
 
 
 def test_the_same_input_gives_the_same_bytes():
-    planned = Planned("Report", subtasks=tuple(task(str(n), f"f{n}.py") for n in range(5)), project=PROJECT)
+    planned = PartsInput(
+        "Report", subtasks=tuple(task(str(n), f"f{n}.py") for n in range(5)), project=PROJECT
+    )
     assert len({codec.canonical(made(planned)) for _ in range(3)}) == 1
 
 
@@ -306,7 +308,7 @@ requests = st.builds(
     forbidden_paths=places,
 )
 plans = st.builds(
-    Planned,
+    PartsInput,
     instruction=texts,
     goal=st.none()
     | st.builds(GoalUnderstanding, main_objective=texts, success_criteria=lists, constraints=lists),
@@ -357,7 +359,7 @@ plans = st.builds(
 @given(
     planned=plans, lines=st.integers(1, 1000), files=st.integers(1, 20), steps=st.none() | st.integers(1, 200)
 )
-def test_whatever_it_makes_passes_the_check(planned: Planned, lines: int, files: int, steps: int | None):
+def test_whatever_it_makes_passes_the_check(planned: PartsInput, lines: int, files: int, steps: int | None):
     plan = made(planned, max_diff_lines=lines, max_files_changed=files, max_steps=steps)
     assert [step.step_id for step in plan.steps] == [f"S{n:02}" for n in range(1, len(plan.steps) + 1)]
     found = run_plan_problems(codec.parsed(codec.canonical(plan), "it"))
@@ -372,4 +374,4 @@ def test_whatever_it_makes_passes_the_check(planned: Planned, lines: int, files:
 
 def test_a_thousand_files_stay_below_the_most_steps():
     many = tuple(task(str(n), *(f"m{n}/f{k}.py" for k in range(100))) for n in range(15))
-    assert len(made(Planned("Many", subtasks=many), max_files_changed=1).steps) <= 99
+    assert len(made(PartsInput("Many", subtasks=many), max_files_changed=1).steps) <= 99

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.config.keys import Config, Level, Strategy
+from ringi.config.keys import Config, DecompositionLevel, PlanningStrategy
 from ringi.config.rules import Value
 from ringi.engine.document import DecompositionFailed, GoalUnderstanding, PlanningDocument, UnclearGoal
-from ringi.engine.engine import EngineContext, Planned, PlanningEngine, Refused, Unclear, Undecomposed
+from ringi.engine.engine import EngineContext, Planned, PlanningEngine, RefusedPlan, Unclear, Undecomposed
 from ringi.engine.levels import measure_of
 from ringi.engine.plan_prompts import RULES, task_for
 from ringi.errors import ModelUnreachable
@@ -138,19 +138,19 @@ def test_a_large_task_is_planned_document_by_document():
 @each(
     ("tokens", "settings", "expected"),
     [
-        (100, {}, (Level.MINIMAL, 2, 5, False, True)),
-        (101, {}, (Level.MODERATE, 5, 10, False, False)),
-        (501, {}, (Level.DETAILED, 10, 15, True, False)),
-        (501, {"max_subtasks": 8}, (Level.DETAILED, 8, 8, True, False)),
-        (10, {"max_subtasks": 1}, (Level.MINIMAL, 1, 1, False, True)),
-        (10, {"complexity_threshold.simple": 5}, (Level.MODERATE, 5, 10, False, False)),
-        (501, {"strategy": Strategy.SIMPLE}, (Level.DETAILED, 10, 15, False, True)),
-        (10, {"strategy": Strategy.HIERARCHICAL}, (Level.MINIMAL, 2, 5, True, True)),
-        (10, {"auto_adjust_level": False}, (Level.MODERATE, 5, 10, False, False)),
+        (100, {}, (DecompositionLevel.MINIMAL, 2, 5, False, True)),
+        (101, {}, (DecompositionLevel.MODERATE, 5, 10, False, False)),
+        (501, {}, (DecompositionLevel.DETAILED, 10, 15, True, False)),
+        (501, {"max_subtasks": 8}, (DecompositionLevel.DETAILED, 8, 8, True, False)),
+        (10, {"max_subtasks": 1}, (DecompositionLevel.MINIMAL, 1, 1, False, True)),
+        (10, {"complexity_threshold.simple": 5}, (DecompositionLevel.MODERATE, 5, 10, False, False)),
+        (501, {"strategy": PlanningStrategy.SIMPLE}, (DecompositionLevel.DETAILED, 10, 15, False, True)),
+        (10, {"strategy": PlanningStrategy.HIERARCHICAL}, (DecompositionLevel.MINIMAL, 2, 5, True, True)),
+        (10, {"auto_adjust_level": False}, (DecompositionLevel.MODERATE, 5, 10, False, False)),
         (
             10,
-            {"auto_adjust_level": False, "decomposition_level": Level.DETAILED},
-            (Level.DETAILED, 10, 15, True, False),
+            {"auto_adjust_level": False, "decomposition_level": DecompositionLevel.DETAILED},
+            (DecompositionLevel.DETAILED, 10, 15, True, False),
         ),
     ],
 )
@@ -160,15 +160,15 @@ def test_levels(tokens: int, settings: dict[str, Any], expected: tuple[Any, ...]
 
 
 @pytest.mark.req("PP-23")
-@each("strategy", Strategy)
+@each("strategy", PlanningStrategy)
 @each("tokens", [1, 9999])
-def test_rules_name_the_process_in_few_words(strategy: Strategy, tokens: int):
+def test_rules_name_the_process_in_few_words(strategy: PlanningStrategy, tokens: int):
     measure = measure_of(tokens, planning_with(strategy=strategy))
     for purpose in (Purpose.OUTLINE, Purpose.GOAL, Purpose.SUBTASKS, Purpose.ACTIONS, Purpose.REPLAN):
         rules = f"{RULES}\n{task_for(purpose, measure, again=True)}"
         assert count(rules) <= 600, purpose
         assert "{" not in rules
-        assert ("step by step" in rules) is (strategy is not Strategy.SIMPLE)
+        assert ("step by step" in rules) is (strategy is not PlanningStrategy.SIMPLE)
     rules = task_for(Purpose.OUTLINE, measure)
     for word in ("success criteria", "constraints", "dependencies", "expected outcome", "fallback_strategy"):
         assert word in rules
@@ -263,7 +263,7 @@ def test_bad_tools_are_asked_about_once_and_then_refused(tool: str):
     tasks = {"subtasks": [task(1, required_tools=[tool])]}
     model = scripted(outline=outline(task_decomposition=tasks))
     found = engine_of(model, **{"security.forbidden_tools": ("del*",)}).plan(SMALL, GATHERED)
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedPlan)
     assert len(model.asked) == 2
     assert [one.subject for one in found.findings] == [tool]
 

@@ -13,7 +13,7 @@ from ringi.errors import BadAnswer, BadInstruction, BadTransition
 from ringi.models.prompt import NewDecisions, NewQuestions, NewRevision
 from ringi.sessions import operations
 from ringi.sessions.document import Question, QuestionType, SessionFacts, SessionStatus
-from ringi.sessions.operations import State, consistent, pending, put_right
+from ringi.sessions.operations import SessionState, consistent, pending, put_right
 from tests.fakes.models import DECISIONS, QUESTIONS
 from tests.tables import each
 
@@ -21,22 +21,22 @@ NOW = "2026-01-01T00:00:00.000000Z"
 ID = "planning-00000000-0000-4000-8000-000000000001"
 
 
-def begun(instruction: str = "Add a login") -> State:
+def begun(instruction: str = "Add a login") -> SessionState:
     return operations.begun(ID, instruction, SessionFacts(), NOW)
 
 
-def asked() -> State:
+def asked() -> SessionState:
     return operations.questioned(begun(), msgspec.convert(QUESTIONS, NewQuestions), NOW)
 
 
-def designed() -> State:
+def designed() -> SessionState:
     state = asked()
     for _ in range(3):
         state = operations.answered(state, "yes", NOW)
     return operations.designed(state, msgspec.convert(DECISIONS, NewDecisions), NOW)
 
 
-def in_review() -> State:
+def in_review() -> SessionState:
     state = designed()
     for _ in range(2):
         state = operations.decided(state, "opt-a", "", NOW)

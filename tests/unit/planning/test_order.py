@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ringi.engine.document import Subtask
-from ringi.engine.order import Cycle, Found, Order, RepeatedId, UnknownId, Unordered, ordered
+from ringi.engine.order import Cycle, FoundDependency, Order, RepeatedId, UnknownId, Unordered, ordered
 from ringi.sessions.document import TargetPath
 from tests.tables import each
 
@@ -52,7 +52,7 @@ def test_a_reader_comes_after_the_writer_that_nobody_named():
     found = order(task("test", reads="src/a.py"), task("code", writes="./src/a.py"))
     assert found.tasks == ("code", "test")
     assert found.groups == (("code",), ("test",))
-    assert found.found == (Found("test", "code", "src/a.py"),)
+    assert found.found == (FoundDependency("test", "code", "src/a.py"),)
 
 
 def test_a_reader_that_the_writer_waits_for_stays_before_it():
@@ -74,7 +74,7 @@ def test_readers_between_two_writers():
 def test_two_that_write_a_file_never_run_together():
     found = order(task("1", writes="a"), task("2", writes="a b"), task("3", writes="b"))
     assert found.groups == (("1",), ("2",), ("3",))
-    assert found.found == (Found("2", "1", "a"), Found("3", "2", "b"))
+    assert found.found == (FoundDependency("2", "1", "a"), FoundDependency("3", "2", "b"))
 
 
 def test_readers_and_writers_in_a_circle_go_as_listed():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ringi.engine.compile import RunNames, compile_run_plan
-from ringi.engine.run_parts import Planned, RunWishes
+from ringi.engine.run_parts import PartsInput, RunWishes
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.engine.split import split
@@ -22,7 +22,7 @@ NAMES = RunNames("RQ-20251214-008", "20251214-210501-a1b2c3", "2025-12-14T21:05:
 
 def plan_of(*paths: str, **wishes: Any) -> RunPlan:
     design = Design(target_paths=tuple(map(TargetPath, paths)), test_commands=("make test",))
-    return compile_run_plan(Planned("Sort the report", design=design), NAMES, RunWishes(**wishes))
+    return compile_run_plan(PartsInput("Sort the report", design=design), NAMES, RunWishes(**wishes))
 
 
 def checked(plan: RunPlan | None) -> RunPlan:

@@ -12,7 +12,7 @@ from ringi.app.api import Workspace
 from ringi.errors import AlreadyDone, ChangeFixed, InvalidSpecs, NotApproved, NotFound, PlanChanged, Stale
 from ringi.plans import from_patch as patches
 from ringi.plans.answer_document import DropHunks, DropSpec, NewContent
-from ringi.plans.change import Change
+from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.check import add_checks
 from ringi.plans.document import ActionSpec, Encoding, PlanStatus, SpecKind, SpecSelection
@@ -318,7 +318,7 @@ def test_a_change_plan_and_a_carried_out_plan_are_fixed(ws):
     assert_kept(ws, done, [NewContent("s1", "y\n")], AlreadyDone, "carried out already")
     diffs = [FileDiff("a.txt", patch(ws).content or "")]
     basis = PlanBasis(Trigger.USER_REQUEST, ())
-    fixed = patches.propose_change(ws, Change("Change", diffs, basis))
+    fixed = patches.propose_change(ws, ChangeDraft("Change", diffs, basis))
     assert_kept(ws, fixed, [drop(1)], ChangeFixed, "are fixed")
 
 

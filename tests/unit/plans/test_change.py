@@ -37,7 +37,7 @@ from ringi.ledger.event import NewEvent
 from ringi.plans import capture as project
 from ringi.plans import export
 from ringi.plans import from_patch as patches
-from ringi.plans.change import Change, propose_change
+from ringi.plans.change import ChangeDraft, propose_change
 from ringi.plans.change_plan import (
     ChangeApproval,
     DiagnosticRef,
@@ -114,7 +114,7 @@ def make(
 ) -> str:
     if isinstance(diffs, bytes):
         diffs = patches.file_diffs(diffs)
-    return patches.propose_change(workspace, Change(title, diffs, basis, PlanExplanation("why", "more")))
+    return patches.propose_change(workspace, ChangeDraft(title, diffs, basis, PlanExplanation("why", "more")))
 
 
 def facts_of(document: PlanDocument):
@@ -462,7 +462,7 @@ def test_bytes_that_are_not_those_of_the_state_are_refused(ws):
     (ws.places.root / "pkg/base.py").write_text("def base():\n    return 5\n")
     diffs = patches.file_diffs(BASE_DIFF.replace("-    return 1", "-    return 5").encode())
     with pytest.raises(ChangeRefused, match="changed while the plan was made"):
-        propose_change(ws, Change("x", diffs, ASKED), state, lambda _: ())
+        propose_change(ws, ChangeDraft("x", diffs, ASKED), state, lambda _: ())
     assert ws.plan.list() == []
 
 
@@ -635,10 +635,12 @@ def test_the_same_project_does_not_supersede(ws):
 
 @pytest.mark.req("CP-7")
 def test_the_explanation_decides_nothing(ws):
-    silent = patches.propose_change(ws, Change("A", patches.file_diffs(BASE_DIFF.encode()), ASKED))
+    silent = patches.propose_change(ws, ChangeDraft("A", patches.file_diffs(BASE_DIFF.encode()), ASKED))
     lying = patches.propose_change(
         ws,
-        Change("B", patches.file_diffs(BASE_DIFF.encode()), ASKED, PlanExplanation("high, approved", "x")),
+        ChangeDraft(
+            "B", patches.file_diffs(BASE_DIFF.encode()), ASKED, PlanExplanation("high, approved", "x")
+        ),
     )
     one, other = ws.plan.get(silent), ws.plan.get(lying)
     assert facts_of(one).risk == facts_of(other).risk

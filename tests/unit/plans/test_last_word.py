@@ -10,7 +10,7 @@ from ringi.errors import CheckFailed, InvalidSpecs, NotApproved, Stale, Unlisted
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.plans.tool import PlanTool
 from ringi.tree.check_result import CheckPhase, CheckResult
-from ringi.tree.commands import Ran
+from ringi.tree.commands import CommandRun
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (
     answer,
@@ -42,10 +42,10 @@ class Box:
     def sandboxed(self) -> bool:
         return self.there
 
-    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandRun:
         del argv, folder, timeout_sec
         self.ran.append(sandboxed)
-        return Ran(0, "", cut=False, timed_out=False, duration_sec=0.0)
+        return CommandRun(0, "", cut=False, timed_out=False, duration_sec=0.0)
 
 
 def made_stale(workspace: Workspace, plan_id: str) -> None:
@@ -101,7 +101,7 @@ def test_a_sandbox_that_goes_in_the_middle(workspace: Workspace):
     plan_id = approved(workspace, run("first"), run("second"))
     original = box.run
 
-    def once(*given: object, **more: object) -> Ran:
+    def once(*given: object, **more: object) -> CommandRun:
         box.there = False
         return original(*given, **more)  # type: ignore[arg-type]
 

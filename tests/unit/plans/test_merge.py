@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ringi.app.api import Workspace
 from ringi.ledger.event import Actor
-from ringi.patch.conflict import Choice
-from ringi.patch.render import Side, render
+from ringi.patch.conflict import ConflictChoice
+from ringi.patch.render import FileSide, render
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.effects import your_lines
 from ringi.plans.merge import MergedSpecs, merged_specs, open_conflicts
@@ -127,7 +127,7 @@ def test_other_files_of_the_plan_stay_as_they_are(ws, root):
     ]
 
 
-def decided(ws: Workspace, plan_id: str, choice: Choice | bytes) -> list[tuple[SpecKind, str | None]]:
+def decided(ws: Workspace, plan_id: str, choice: ConflictChoice | bytes) -> list[tuple[SpecKind, str | None]]:
     document = ws.plan.get(plan_id)
     decisions = {one.key: choice for one in open_conflicts(ws, document)}
     found = merged_specs(ws, document, decisions)
@@ -137,14 +137,14 @@ def decided(ws: Workspace, plan_id: str, choice: Choice | bytes) -> list[tuple[S
 def test_a_file_deleted_by_the_person_can_be_had_again(ws, root):
     plan_id = written(ws, "agent\n")
     (root / "a.txt").unlink()
-    assert decided(ws, plan_id, Choice.THEIRS) == [(SpecKind.CREATE, "agent\n")]
-    assert decided(ws, plan_id, Choice.OURS) == []
+    assert decided(ws, plan_id, ConflictChoice.THEIRS) == [(SpecKind.CREATE, "agent\n")]
+    assert decided(ws, plan_id, ConflictChoice.OURS) == []
 
 
 def test_a_file_that_the_person_changed_can_be_deleted_all_the_same(ws, root):
     plan_id = proposed(ws, ActionSpec(SpecKind.DELETE, "a.txt"))
     (root / "a.txt").write_text("mine\n")
-    assert decided(ws, plan_id, Choice.THEIRS) == [(SpecKind.DELETE, None)]
+    assert decided(ws, plan_id, ConflictChoice.THEIRS) == [(SpecKind.DELETE, None)]
 
 
 def test_other_line_ends_are_one_conflict_and_both_means_the_change_with_mine(ws, root):
@@ -153,9 +153,9 @@ def test_other_line_ends_are_one_conflict_and_both_means_the_change_with_mine(ws
     [conflict] = open_conflicts(ws, ws.plan.get(plan_id))
     assert (conflict.about.kind, conflict.about.line) == ("line_ends", 0)
     wanted = text((3, "agent\n"), (25, "mine\n")).replace("\n", "\r\n")
-    assert decided(ws, plan_id, Choice.BOTH) == [(SpecKind.WRITE, wanted)]
-    assert decided(ws, plan_id, Choice.THEIRS) == [(SpecKind.WRITE, text((3, "agent\n")))]
-    assert decided(ws, plan_id, Choice.OURS) == []
+    assert decided(ws, plan_id, ConflictChoice.BOTH) == [(SpecKind.WRITE, wanted)]
+    assert decided(ws, plan_id, ConflictChoice.THEIRS) == [(SpecKind.WRITE, text((3, "agent\n")))]
+    assert decided(ws, plan_id, ConflictChoice.OURS) == []
 
 
 def test_a_new_mode_and_new_lines_are_merged(ws, root):
@@ -175,7 +175,7 @@ def test_both_made_it_one_of_them_executable(ws, root):
     [conflict] = ws.plan.conflicts(plan_id)
     assert conflict.kind == "mode"
     document = ws.plan.get(plan_id)
-    decisions = {one.key: Choice.THEIRS for one in open_conflicts(ws, document)}
+    decisions = {one.key: ConflictChoice.THEIRS for one in open_conflicts(ws, document)}
     [spec] = merged_specs(ws, document, decisions).specs
     assert (spec.kind, spec.content, spec.mode) == (SpecKind.WRITE, "echo\n", "0755")
     assert merged(ws, plan_id).specs == ()
@@ -232,7 +232,7 @@ def test_a_conflict_in_a_renamed_file(ws, root):
     document = ws.plan.get(plan_id)
     [conflict] = open_conflicts(ws, document)
     assert (conflict.about.line, conflict.mine, conflict.theirs) == (3, [b"mine\n"], [b"agent\n"])
-    found = merged_specs(ws, document, {conflict.key: Choice.THEIRS})
+    found = merged_specs(ws, document, {conflict.key: ConflictChoice.THEIRS})
     set_specs(ws, plan_id, found.specs, basis=found.basis, merged=found, actor=Actor.USER)
     [part] = ws.plan.preview(plan_id).diffs
     assert part.your_lines == (3,)
@@ -243,8 +243,8 @@ def test_a_renamed_file_that_the_person_deleted(ws, root):
     plan_id = renamed(ws, text((3, "agent\n")))
     (root / "a.txt").unlink()
     assert [one.kind for one in ws.plan.conflicts(plan_id)] == ["deleted_by_ours"]
-    assert decided(ws, plan_id, Choice.OURS) == []
-    assert decided(ws, plan_id, Choice.THEIRS) == [(SpecKind.CREATE, text((3, "agent\n")))]
+    assert decided(ws, plan_id, ConflictChoice.OURS) == []
+    assert decided(ws, plan_id, ConflictChoice.THEIRS) == [(SpecKind.CREATE, text((3, "agent\n")))]
 
 
 @given(st.lists(st.sampled_from("abcdef"), max_size=12), st.data())
@@ -255,7 +255,7 @@ def test_no_line_of_the_persons_goes_unmarked(base: list[str], data: st.DataObje
         "".join(f"{one}\n" for one in found).encode() for found in (base, data.draw(lines), data.draw(lines))
     ]
     seen, now, new = texts
-    rendered = render("f", Side(now, "100644"), Side(new, "100644"))
+    rendered = render("f", FileSide(now, "100644"), FileSide(new, "100644"))
     marked = [now.split(b"\n")[number - 1] for number in your_lines(now, rendered, seen)]
     lost = Counter(now.split()) - Counter(new.split())
     for line, count in (lost - Counter(seen.split())).items():

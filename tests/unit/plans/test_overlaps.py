@@ -7,7 +7,7 @@ import pytest
 from ringi.app.api import Workspace
 from ringi.plans import capture as project
 from ringi.plans import from_patch as patches
-from ringi.plans.change import Change
+from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.document import ActionSpec, Overlap, SpecKind
 from ringi.plans.overlaps import overlaps, shared_files
@@ -71,7 +71,7 @@ def test_a_plan_without_specs_overlaps_nothing(ws):
 
 def test_a_superseded_change_plan_is_in_nobodys_way(ws):
     diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+A\n"
-    asked = Change("Fix it", [FileDiff("a.txt", diff)], PlanBasis(Trigger.USER_REQUEST, ()))
+    asked = ChangeDraft("Fix it", [FileDiff("a.txt", diff)], PlanBasis(Trigger.USER_REQUEST, ()))
     changing = patches.propose_change(ws, asked)
     mine = proposed(ws, write("a.txt", "2"))
     assert [overlap.plan_id for overlap in found(ws, mine)] == [changing]

@@ -24,11 +24,11 @@ from ringi.tree.tree import Tree
 from tests.helpers import create, delete, open_scratch, untouched, write
 from tests.tables import each
 
-LIMITS = keys.Limits(max_file_bytes=1000, max_specs=5, forbidden_extensions=(".exe", ".tar.gz"))
+LIMITS = keys.LimitsConfig(max_file_bytes=1000, max_specs=5, forbidden_extensions=(".exe", ".tar.gz"))
 RULES = Rules(
     LIMITS,
-    keys.Risk(large_overwrite_lines=10, large_overwrite_bytes=100),
-    keys.Run(allowed=("make test", "pytest *"), timeout_sec=60),
+    keys.RiskConfig(large_overwrite_lines=10, large_overwrite_bytes=100),
+    keys.RunConfig(allowed=("make test", "pytest *"), timeout_sec=60),
     new_file_mode=0o644,
 )
 

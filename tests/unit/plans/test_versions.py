@@ -12,7 +12,7 @@ from ringi.errors import BadTransition, ChangeFixed, NotApproved, NotFound, Unfi
 from ringi.kernel.fs import OsFileSystem
 from ringi.plans import from_patch as patches
 from ringi.plans.answer_document import Difference, PlanComparison
-from ringi.plans.change import GROUP, Change
+from ringi.plans.change import GROUP, ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.plans.versions import Versions
@@ -57,7 +57,7 @@ def set_specs(workspace: Workspace, plan_id: str, *specs: ActionSpec) -> None:
 
 def change_plan(workspace: Workspace) -> str:
     diffs = [FileDiff("a.txt", PATCH)]
-    return patches.propose_change(workspace, Change("Fix", diffs, PlanBasis(Trigger.USER_REQUEST, ())))
+    return patches.propose_change(workspace, ChangeDraft("Fix", diffs, PlanBasis(Trigger.USER_REQUEST, ())))
 
 
 def what(comparison: PlanComparison | None) -> list[tuple[str, str]]:

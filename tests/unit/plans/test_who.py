@@ -16,7 +16,7 @@ from ringi.kernel import codec
 from ringi.ledger.event import Actor
 from ringi.plans import from_patch as patches
 from ringi.plans.answer_document import DropSpec, NewContent
-from ringi.plans.change import Change
+from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import ChangeApproval, PlanBasis, Trigger
 from ringi.plans.document import PlanStatus, SpecKind, change_plan_of
 from ringi.plans.propose import keep_specs, set_specs
@@ -279,7 +279,7 @@ def test_who_revoked_a_standing_approval_is_in_the_log(ws: Workspace):
 
 def change_plan(ws: Workspace) -> str:
     diffs, basis = patches.file_diffs(DIFF), PlanBasis(Trigger.USER_REQUEST, ())
-    return patches.propose_change(ws, Change("Change it", diffs, basis))
+    return patches.propose_change(ws, ChangeDraft("Change it", diffs, basis))
 
 
 @pytest.mark.req("CP-8")

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from ringi.approvals.permissions import Account, dangers, is_listed
+from ringi.approvals.permissions import UserAccount, dangers, is_listed
 from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
 from ringi.tree.file_state import FileState
 from tests.tables import each
 
 NAMES = st.sampled_from(["hanako", "taro", "devs", "admin"])
-ACCOUNTS = st.builds(Account, NAMES, st.frozensets(NAMES))
+ACCOUNTS = st.builds(UserAccount, NAMES, st.frozensets(NAMES))
 LISTED = st.lists(st.builds(lambda kind, name: kind + name, st.sampled_from(["", "user:", "group:"]), NAMES))
 
 
@@ -24,14 +24,14 @@ LISTED = st.lists(st.builds(lambda kind, name: kind + name, st.sampled_from(["",
      ("user:devs", False), ("group:hanako", False), ("admins", False), ("Hanako", False)],
 )  # fmt: skip
 def test_a_name_is_a_user_or_a_group(name: str, meant: bool, restricts: bool):
-    hanako = Account("hanako", frozenset(["devs"]))
+    hanako = UserAccount("hanako", frozenset(["devs"]))
     assert is_listed([name], hanako, {"hanako", "taro"}.__contains__, restricts=restricts) is meant
 
 
 @pytest.mark.req("PP-27")
 def test_a_group_named_like_another_user_allows_nobody_but_restricts_its_members():
     """On most systems every user has a group of the same name."""
-    taro = Account("taro", frozenset(["taro", "hanako"]))
+    taro = UserAccount("taro", frozenset(["taro", "hanako"]))
     users = {"hanako", "taro"}.__contains__
     assert not is_listed(["hanako"], taro, users)
     assert is_listed(["group:hanako"], taro, users)
@@ -42,7 +42,7 @@ def test_a_group_named_like_another_user_allows_nobody_but_restricts_its_members
 @pytest.mark.req("PP-18")
 @given(names=LISTED, account=ACCOUNTS, users=st.frozensets(NAMES))
 def test_a_list_that_restricts_means_at_least_whom_one_that_allows_means(
-    names: list[str], account: Account, users: frozenset[str]
+    names: list[str], account: UserAccount, users: frozenset[str]
 ):
     allows = is_listed(names, account, users.__contains__)
     assert is_listed(names, account, users.__contains__, restricts=True) or not allows

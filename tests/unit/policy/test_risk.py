@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from ringi.config import keys
 from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.policy.findings import findings
-from ringi.policy.risk import Facts, assess, is_emptied, is_unshown, score
+from ringi.policy.risk import RiskFacts, assess, is_emptied, is_unshown, score
 from ringi.policy.risk_level import Risk, RiskCode, highest
 from tests.tables import each
 
-LIMITS = keys.Risk(large_overwrite_lines=300, large_overwrite_bytes=65_536)
+LIMITS = keys.RiskConfig(large_overwrite_lines=300, large_overwrite_bytes=65_536)
 
 
 KEY = b"AKIA" + b"Q3EGRX7LZ2MNB4TY"
@@ -26,9 +26,9 @@ def facts(
     lines: int = 1,
     size: int = 0,
     added: bytes = b"",
-) -> Facts:
+) -> RiskFacts:
     found = findings(enumerate(added.split(b"\n"), 1)) if added else ()
-    return Facts(SpecKind(kind), path, exists, lines, size, found)
+    return RiskFacts(SpecKind(kind), path, exists, lines, size, found)
 
 
 @pytest.mark.req("PT-7")
@@ -54,7 +54,7 @@ def facts(
         (facts("delete", "data.db"), ["delete", "mutable_state"]),
     ],
 )
-def test_cases(given_: Facts, codes: list[str]):
+def test_cases(given_: RiskFacts, codes: list[str]):
     risk, reasons = assess(given_, LIMITS)
     assert [str(reason.code) for reason in reasons] == codes
     assert risk is (Risk.HIGH if codes else Risk.LOW)
@@ -73,7 +73,7 @@ def test_a_state_file_alone_is_medium():
 paths = st.lists(st.text("abxyz.-_", min_size=1, max_size=6), min_size=1, max_size=4).map("/".join)
 globs = st.lists(st.text("abx*?.[]-!", min_size=1, max_size=5), min_size=1, max_size=3).map("/".join)
 all_facts = st.builds(
-    Facts,
+    RiskFacts,
     kind=st.sampled_from(SpecKind),
     path=paths,
     exists=st.booleans(),
@@ -85,7 +85,7 @@ ORDER = [Risk.LOW, Risk.MEDIUM, Risk.HIGH]
 
 @pytest.mark.req("PT-7")
 @given(all_facts, st.lists(globs, max_size=4), globs)
-def test_one_more_glob_never_lowers_the_risk(given_: Facts, some: list[str], more: str):
+def test_one_more_glob_never_lowers_the_risk(given_: RiskFacts, some: list[str], more: str):
     before, reasons = assess(given_, replace(LIMITS, critical=tuple(some)))
     after, more_reasons = assess(given_, replace(LIMITS, critical=(*some, more)))
     assert ORDER.index(after) >= ORDER.index(before)
@@ -94,9 +94,9 @@ def test_one_more_glob_never_lowers_the_risk(given_: Facts, some: list[str], mor
 
 @pytest.mark.req("PT-7")
 @given(all_facts, st.integers(0, 500), st.integers(0, 50_000))
-def test_stricter_limits_never_lower_the_risk(given_: Facts, lines: int, size: int):
+def test_stricter_limits_never_lower_the_risk(given_: RiskFacts, lines: int, size: int):
     loose, _ = assess(given_, LIMITS)
-    strict, _ = assess(given_, keys.Risk(min(lines, 300), min(size, 65_536)))
+    strict, _ = assess(given_, keys.RiskConfig(min(lines, 300), min(size, 65_536)))
     assert ORDER.index(strict) >= ORDER.index(loose)
 
 
@@ -131,7 +131,7 @@ def test_the_score_is_between_nothing_and_one_and_follows_the_riskiest(risks: li
 )
 def test_what_is_executed_or_read_and_not_shown(path: str, old, new, mode: str, unshown: bool):
     assert is_unshown(path, old, new, mode) is unshown
-    found = assess(Facts(SpecKind.WRITE, path, True, 0, 0, unshown=unshown), LIMITS)
+    found = assess(RiskFacts(SpecKind.WRITE, path, True, 0, 0, unshown=unshown), LIMITS)
     assert (found[0] is Risk.HIGH) is unshown
 
 
@@ -193,6 +193,6 @@ def test_other_binaries_are_unseen_and_at_least_medium():
 
 @pytest.mark.req("PT-7")
 @given(all_facts)
-def test_what_cannot_be_seen_is_never_low(given_: Facts):
+def test_what_cannot_be_seen_is_never_low(given_: RiskFacts):
     for more in ({"binary": True}, {"emptied": True}, {"unshown": True}):
         assert assess(given_._replace(**more), LIMITS)[0] is not Risk.LOW

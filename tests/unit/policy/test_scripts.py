@@ -12,14 +12,14 @@ from ringi.kernel.text import Text
 from ringi.plans.document import SpecKind
 from ringi.plans.effects import numbered
 from ringi.policy.findings import findings
-from ringi.policy.risk import Facts, assess
+from ringi.policy.risk import RiskFacts, assess
 from ringi.policy.risk_level import Risk
 from ringi.policy.scripts import _LIKE, strange_words
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PT-7")
 
-LIMITS = keys.Risk(large_overwrite_lines=300, large_overwrite_bytes=65_536)
+LIMITS = keys.RiskConfig(large_overwrite_lines=300, large_overwrite_bytes=65_536)
 A, COPY, OS = "\u0430", "\u0441\u043e\u0440\u0443", "\u043es"  # in Cyrillic letters, but the last
 
 
@@ -53,7 +53,7 @@ def test_lookalikes_are_high(text: str | bytes):
 @each("text", ["\u0394t = 1", "test_\u0438\u043c\u044f", "\u03b2\u7248", "api\u0e02\u0e2d\u0e07"])
 def test_alphabets_that_no_language_mixes_are_medium(text: str):
     assert codes(text) == ["mixed_scripts"]
-    facts = Facts(SpecKind.WRITE, "a.py", True, 1, 1, findings(numbered(text.encode())))
+    facts = RiskFacts(SpecKind.WRITE, "a.py", True, 1, 1, findings(numbered(text.encode())))
     assert assess(facts, LIMITS)[0] is Risk.MEDIUM
 
 
@@ -100,7 +100,7 @@ def test_any_bytes_are_read(data: bytes):
 
 
 def test_a_file_name_counts_too():
-    facts = Facts(SpecKind.WRITE, f"src/p{A}ss.py", False, 1, 1)
+    facts = RiskFacts(SpecKind.WRITE, f"src/p{A}ss.py", False, 1, 1)
     risk, reasons = assess(facts, LIMITS)
     assert (risk, [(str(one.code), one.subject) for one in reasons]) == (
         Risk.HIGH,

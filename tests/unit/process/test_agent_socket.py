@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.agents.socket import AgentSocket, Server
+from ringi.agents.socket import AgentSocket, SocketServer
 from ringi.kernel.process.supervisor import read_stat
 from ringi.kernel.process.terminal import run_in_terminal
 from tests.helpers import PATIENCE_SEC, PYTHON
@@ -23,8 +23,8 @@ open("answer", "a").write(answer)
 """
 
 
-def server(code: str = ECHO, *argv: str) -> Server:
-    return Server(argv or (sys.executable, "-c", code), Path.cwd(), os.environ)
+def server(code: str = ECHO, *argv: str) -> SocketServer:
+    return SocketServer(argv or (sys.executable, "-c", code), Path.cwd(), os.environ)
 
 
 def knocked(door: AgentSocket) -> socket.socket:

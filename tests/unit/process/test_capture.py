@@ -17,7 +17,7 @@ import pexpect
 import pytest
 
 import ringi
-from ringi.kernel.process.capture import Ran, at_most, last, run, shell
+from ringi.kernel.process.capture import CommandResult, at_most, last, run, shell
 from ringi.kernel.process.supervisor import end_group, read_stat
 from ringi.kernel.process.terminal import discard_pending_input, run_in_terminal
 from tests.functional.desk import ended
@@ -161,7 +161,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     bench.close()
 
 
-def captured(command: str, folder: Path, *, keep_bytes: int = 16384, **options: Any) -> Ran:
+def captured(command: str, folder: Path, *, keep_bytes: int = 16384, **options: Any) -> CommandResult:
     limits: dict[str, Any] = {"timeout_sec": PATIENCE, "output": last(keep_bytes)}
     return run(shell(command), cwd=folder, env=ENV, **(limits | options))
 
@@ -626,7 +626,7 @@ class TestApart:
         assert (ran.exit_code, ran.output, ran.too_long) == (4, b"", False)
 
     @staticmethod
-    def run(folder: Path, most: int, *argv: str) -> Ran:
+    def run(folder: Path, most: int, *argv: str) -> CommandResult:
         limit = at_most(most)
         return run(argv, cwd=folder, env=ENV, timeout_sec=2 * PATIENCE, output=limit, errors=limit)
 

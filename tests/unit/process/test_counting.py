@@ -10,7 +10,7 @@ from ringi.errors import CopyFailed
 from ringi.kernel.process.git import Git
 from ringi.kernel.process.progress import Count, counted, counting, watched
 from ringi.kernel.text import Text
-from ringi.tree.private_git import PrivateFolder, Surroundings
+from ringi.tree.private_git import GitFacts, PrivateFolder
 from tests.helpers import make_files
 
 
@@ -32,7 +32,7 @@ class Watcher:
 @pytest.fixture
 def git(tmp_path: Path) -> Git:
     make_files(tmp_path / "tree", {f"d{n}(1-2)": f"{n}\n" for n in range(5)})
-    PrivateFolder(tmp_path / "git").prepare(Surroundings())
+    PrivateFolder(tmp_path / "git").prepare(GitFacts())
     return Git(tmp_path / "git", tmp_path / "tree")
 
 

@@ -12,7 +12,7 @@ import pytest
 from ringi.approvals.statement import NOTES
 from ringi.kernel.process.durable import DurableGit
 from ringi.kernel.process.repository import Repository
-from ringi.provenance.exchange import Transport
+from ringi.provenance.exchange import GitTransport
 from ringi.tree.personal_git import PersonalGit
 from tests.helpers import ROOT
 
@@ -44,7 +44,7 @@ def weak(repo: Path) -> Path:
 def test_no_configuration_weakens_it(weak: Path) -> None:
     repository = Repository.at(weak)
     assert repository is not None
-    personal, network = PersonalGit(weak, dict(os.environ)), Transport(weak, dict(os.environ))
+    personal, network = PersonalGit(weak, dict(os.environ)), GitTransport(weak, dict(os.environ))
     ways = (
         lambda name: DurableGit(repository).write("config", "--get", name).decode(),
         lambda name: personal.work("config", "--get", name).decode(),
@@ -55,7 +55,7 @@ def test_no_configuration_weakens_it(weak: Path) -> None:
 
 
 def test_no_variable_switches_it_off(weak: Path) -> None:
-    network = Transport(weak, {**os.environ, "GIT_TEST_FSYNC": "0"})
+    network = GitTransport(weak, {**os.environ, "GIT_TEST_FSYNC": "0"})
     assert network.run("-c", "alias.x=!printenv GIT_TEST_FSYNC || echo none", "x").stdout.strip() == "none"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.hidden import Hidden
-from ringi.kernel.process.sandbox import How, Mount, Places, for_agent, for_check, mounts, sees
+from ringi.kernel.process.sandbox import How, Mount, SandboxPlaces, for_agent, for_check, mounts, sees
 from ringi.kernel.process.start import JOB
 
 BWRAP = sandbox.find(SYSTEM_PATH)
@@ -46,7 +46,7 @@ def test_the_deepest_word_counts(writable: set[str], read_only: set[str], hidden
         base = Path(folder).resolve()
         named = [made(base, *sorted(names)) for names in (writable, read_only - writable, hidden)]
         writable_ones, read_only_ones, hidden_ones = named
-        chosen = mounts(Places((), Hidden(hidden_ones), read_only_ones, writable_ones))
+        chosen = mounts(SandboxPlaces((), Hidden(hidden_ones), read_only_ones, writable_ones))
         depth = [len(mount.path.parts) for mount in chosen]
         assert depth == sorted(depth)
         for path in named[0]:
@@ -58,7 +58,7 @@ def test_the_deepest_word_counts(writable: set[str], read_only: set[str], hidden
 
 def test_nothing_but_what_is_named_can_be_written(base: Path):
     tree, state, hidden = made(base, "work/tree", "home/.agent", "home/.ssh")
-    chosen = mounts(Places((), Hidden((hidden, base / "work")), (), (tree, state)))
+    chosen = mounts(SandboxPlaces((), Hidden((hidden, base / "work")), (), (tree, state)))
     writable = [mount.path for mount in chosen if mount.how is How.WRITE]
     assert set(writable) == {tree, state}
     words = for_agent("bwrap", "setsid", chosen, tree, "c1")
@@ -82,7 +82,7 @@ def test_the_top_of_a_home_takes_names_that_go_again(base: Path):
     (home / "link").symlink_to("file")
     (home / "secret").write_text("secret\n")
     hidden = Hidden(files=(home / "secret",))
-    chosen = mounts(Places((), hidden, (), (tree, state, home / "state.json"), home))
+    chosen = mounts(SandboxPlaces((), hidden, (), (tree, state, home / "state.json"), home))
     script = f"""
         cd '{home}'; cat file link secret
         echo x > file || echo refused; echo x > .cache/x || echo refused
@@ -102,7 +102,7 @@ def test_the_top_of_a_home_takes_names_that_go_again(base: Path):
 @walled
 def test_sockets_are_out_of_sight_and_names_are_found(base: Path):
     (tree,) = made(base, "tree")
-    chosen = mounts(Places((), Hidden((Path("/run"),)), (), (tree,), network=True))
+    chosen = mounts(SandboxPlaces((), Hidden((Path("/run"),)), (), (tree,), network=True))
     kept = {"current-system", "systemd", "nscd", "resolvconf", "NetworkManager", "connman"}
     assert set(run(chosen, tree, "ls -A /run").split()) <= kept
     assert run(chosen, tree, "cat /etc/resolv.conf; cat /etc/hosts").count("\n") > 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.kernel.process.capture import Ran, at_most, last, run, shell
+from ringi.kernel.process.capture import CommandResult, at_most, last, run, shell
 from ringi.kernel.process.supervisor import read_stat
 from tests.helpers import holds_soon
 
@@ -79,7 +79,7 @@ class TestMany:
         # One of them goes on while the nine others end, and so do its processes.
         (held, *others), barrier = folders, threading.Barrier(10)
 
-        def one(folder: Path) -> Ran:
+        def one(folder: Path) -> CommandResult:
             barrier.wait(PATIENCE)
             wait = f"while [ ! -e {folder / 'go'} ]; do sleep 0.02; done; " if folder is held else ""
             script = escaping(folder, f"{wait}echo {folder.name}; exit {folder.name}")
@@ -102,7 +102,7 @@ class TestMany:
             folder.mkdir()
         slow, quick = folders
 
-        def one(folder: Path) -> Ran:
+        def one(folder: Path) -> CommandResult:
             seconds = 5.0 if folder is slow else PATIENCE
             wait = "sleep 1000" if folder is slow else f"while [ ! -e {quick / 'go'} ]; do sleep 0.02; done"
             script = escaping(folder, wait)

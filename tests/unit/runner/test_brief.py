@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.engine.run_plan import RunRole
 from ringi.kernel.tokens import tokens
-from ringi.runs.brief import MOST_TOKENS, BriefFacts, Decision, brief_of
+from ringi.runs.brief import MOST_TOKENS, BriefFacts, SessionDecision, brief_of
 from tests.unit.runner.run_samples import plan_of, step_of
 
 pytestmark = pytest.mark.req("RN-9")
@@ -28,7 +28,7 @@ def test_it_says_all_that_a_step_needs():
     text = brief_of(
         FACTS._replace(
             answers=(("Which input?", "x = 1\nprint(x)"), ("Since when?", "## Rules")),
-            decisions=(Decision("Where", "In memory", "Fast and simple.", "we measured it"),),
+            decisions=(SessionDecision("Where", "In memory", "Fast and simple.", "we measured it"),),
             commits=(("c" * 40, "Add the greeting"),),
             feedback="2 tests failed",
             context="## app/hello.py\n 1 def hello():",
@@ -58,7 +58,7 @@ def test_both_languages_have_the_same_sections():
         context="y",
         commits=(("c", "s"),),
         answers=(("q", "a"),),
-        decisions=(Decision("a", "b", "c"),),
+        decisions=(SessionDecision("a", "b", "c"),),
     )
     english, japanese = (brief_of(facts._replace(language=one)) for one in ("en", "ja"))
     assert english.count("\n## ") == japanese.count("\n## ")
@@ -88,7 +88,7 @@ def test_it_is_never_larger_than_its_bound(feedback, context, diff, times, most,
         role=RunRole.REVIEWER, language=language, feedback=feedback * times, context=context * times,
         diff=diff * times, commits=((("c" * 40), "subject " * 50),) * 99,
         answers=(("q" * 2_000, "a\n" * 2_000),) * 9,
-        decisions=(Decision("t" * 2_000, "c", "d" * 2_000),) * 30,
+        decisions=(SessionDecision("t" * 2_000, "c", "d" * 2_000),) * 30,
     )  # fmt: skip
     text = brief_of(facts, most)
     assert tokens(text) <= most

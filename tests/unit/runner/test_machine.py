@@ -21,8 +21,8 @@ from ringi.runs.document import (
     StopCode,
 )
 from ringi.runs.machine import (
-    Act,
     Due,
+    RunAct,
     anew_from,
     current,
     due,
@@ -55,19 +55,19 @@ def a_run(*statuses: StepStatus, **fields: Any) -> Run:
 @each(
     ("statuses", "review", "expected"),
     [
-        ((S.WAITING, S.WAITING), Review.END, Due(Act.START, 0)),
-        ((S.WORKING, S.WAITING), Review.END, Due(Act.WORK, 0)),
-        ((S.TESTING, S.WAITING), Review.END, Due(Act.TEST, 0)),
-        ((S.REVIEWING, S.WAITING), Review.END, Due(Act.JUDGE, 0)),
+        ((S.WAITING, S.WAITING), Review.END, Due(RunAct.START, 0)),
+        ((S.WORKING, S.WAITING), Review.END, Due(RunAct.WORK, 0)),
+        ((S.TESTING, S.WAITING), Review.END, Due(RunAct.TEST, 0)),
+        ((S.REVIEWING, S.WAITING), Review.END, Due(RunAct.JUDGE, 0)),
         # The next one begins before this one is decided, or not.
-        ((S.PROPOSED, S.WAITING), Review.END, Due(Act.START, 1)),
-        ((S.PROPOSED, S.WAITING), Review.EACH, Due(Act.DECIDE, 0)),
-        ((S.PROPOSED, S.PROPOSED), Review.END, Due(Act.DECIDE, 0)),
-        ((S.DONE, S.PROPOSED), Review.END, Due(Act.DECIDE, 1)),
-        ((S.DONE, S.WAITING), Review.EACH, Due(Act.START, 1)),
+        ((S.PROPOSED, S.WAITING), Review.END, Due(RunAct.START, 1)),
+        ((S.PROPOSED, S.WAITING), Review.EACH, Due(RunAct.DECIDE, 0)),
+        ((S.PROPOSED, S.PROPOSED), Review.END, Due(RunAct.DECIDE, 0)),
+        ((S.DONE, S.PROPOSED), Review.END, Due(RunAct.DECIDE, 1)),
+        ((S.DONE, S.WAITING), Review.EACH, Due(RunAct.START, 1)),
         # One that was merged is tested before anybody decides.
-        ((S.DONE, S.TESTING, S.PROPOSED), Review.END, Due(Act.TEST, 1)),
-        ((S.DONE, S.DONE), Review.END, Due(Act.INTEGRATE)),
+        ((S.DONE, S.TESTING, S.PROPOSED), Review.END, Due(RunAct.TEST, 1)),
+        ((S.DONE, S.DONE), Review.END, Due(RunAct.INTEGRATE)),
     ],
 )
 def test_what_is_due(statuses: tuple[StepStatus, ...], review: Review, expected: Due):
@@ -77,7 +77,11 @@ def test_what_is_due(statuses: tuple[StepStatus, ...], review: Review, expected:
 @each("phase", RunPhase)
 def test_phases(phase: RunPhase):
     found = due(a_run(S.WAITING, phase=phase))
-    acts = {RunPhase.PLANNING: Act.BEGIN, RunPhase.EXECUTING: Act.START, RunPhase.INTEGRATING: Act.FINISH}
+    acts = {
+        RunPhase.PLANNING: RunAct.BEGIN,
+        RunPhase.EXECUTING: RunAct.START,
+        RunPhase.INTEGRATING: RunAct.FINISH,
+    }
     assert (found.act if found else None) == acts.get(phase)
 
 
@@ -86,18 +90,18 @@ def test_it_pauses_after_as_many_steps_as_it_may_take():
     run = a_run(S.DONE, S.WAITING, most_steps=1)
     assert due(run) is None
     assert paused(run)
-    assert due(replace(run, most_steps=2)) == Due(Act.START, 1)
-    assert due(a_run(S.PROPOSED, S.WAITING, most_steps=1)) == Due(Act.DECIDE, 0)
+    assert due(replace(run, most_steps=2)) == Due(RunAct.START, 1)
+    assert due(a_run(S.PROPOSED, S.WAITING, most_steps=1)) == Due(RunAct.DECIDE, 0)
     assert not paused(a_run(S.DONE, most_steps=1))
 
 
 _statuses = st.lists(st.sampled_from(list(S)), min_size=1, max_size=6)
 _AFTER = {
-    Act.START: [S.WORKING],
-    Act.WORK: [S.TESTING, S.DONE],
-    Act.TEST: [S.REVIEWING],
-    Act.JUDGE: [S.PROPOSED],
-    Act.DECIDE: [S.DONE],
+    RunAct.START: [S.WORKING],
+    RunAct.WORK: [S.TESTING, S.DONE],
+    RunAct.TEST: [S.REVIEWING],
+    RunAct.JUDGE: [S.PROPOSED],
+    RunAct.DECIDE: [S.DONE],
 }
 
 
@@ -108,9 +112,9 @@ def test_each_act_brings_it_nearer_its_end(statuses: list[StepStatus], review: R
         found = due(run)
         if found is None:
             break
-        if found.act is Act.INTEGRATE:
+        if found.act is RunAct.INTEGRATE:
             run = in_phase(run, RunPhase.INTEGRATING)
-        elif found.act is Act.FINISH:
+        elif found.act is RunAct.FINISH:
             run = in_phase(run, RunPhase.COMPLETED)
         else:
             run = with_step(run, found.step, status=data.draw(st.sampled_from(_AFTER[found.act])))

@@ -12,7 +12,7 @@ from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.kernel.text import Text, in_language
 from ringi.models.usage import Spent
-from ringi.runs.criteria import Verdict, criteria
+from ringi.runs.criteria import CriterionVerdict, criteria
 from ringi.runs.document import (
     Attempt,
     Evidence,
@@ -49,9 +49,9 @@ def test_a_criterion_is_not_checked_whatever_ran_for_it():
     plan = two_steps()
     run = run_of(plan, done(1, passed()), done(2, passed()), phase=RunPhase.COMPLETED)
     assert [(one.criterion.id, one.verdict, one.lacks) for one in criteria(run, plan)] == [
-        ("AC-01", Verdict.NOT_CHECKED, None),
-        ("AC-02", Verdict.NOT_CHECKED, None),
-        ("AC-03", Verdict.NOT_CHECKED, Text("no step is linked to it")),
+        ("AC-01", CriterionVerdict.NOT_CHECKED, None),
+        ("AC-02", CriterionVerdict.NOT_CHECKED, None),
+        ("AC-03", CriterionVerdict.NOT_CHECKED, Text("no step is linked to it")),
     ]
     text = text_of(run, plan)
     assert "## Acceptance criteria: 3, not checked (ran: `make test`, exit code 0)" in text

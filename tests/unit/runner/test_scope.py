@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from ringi.kernel.text import Text
 from ringi.runs.document import StopCode
-from ringi.runs.scope import Changes, violations
+from ringi.runs.scope import TreeChanges, violations
 from tests.tables import each
 from tests.unit.runner.plans import a_plan, a_step
 
 SCOPE = {"target_paths": ("src/app", "README.md"), "forbidden_paths": ("src/app/vendor",)}
 
 
-def codes(changes: Changes, allowed: tuple[str, ...] = (), **scope: object) -> list[StopCode]:
+def codes(changes: TreeChanges, allowed: tuple[str, ...] = (), **scope: object) -> list[StopCode]:
     step = a_step(scope={**SCOPE, "max_diff_lines": 10, "max_files_changed": 2, **scope})
     return [one.code for one in violations(step, a_plan().limits, changes, allowed)]
 
@@ -36,30 +36,30 @@ def codes(changes: Changes, allowed: tuple[str, ...] = (), **scope: object) -> l
     ],
 )
 def test_limits_and_paths(lines: dict[str, int], expected: list[StopCode]):
-    assert codes(Changes("tree", lines)) == expected
+    assert codes(TreeChanges("tree", lines)) == expected
 
 
 def test_a_person_can_allow_more_paths_but_not_forbidden_ones():
-    changes = Changes("tree", {"setup.py": 1, "src/app/vendor/x.py": 1})
+    changes = TreeChanges("tree", {"setup.py": 1, "src/app/vendor/x.py": 1})
     assert codes(changes, ("setup.py",)) == [StopCode.OUT_OF_SCOPE]
-    assert codes(Changes("tree", {"setup.py": 1}), ("setup.py",)) == []
+    assert codes(TreeChanges("tree", {"setup.py": 1}), ("setup.py",)) == []
 
 
 def test_without_target_paths_only_forbidden_ones_count():
-    assert codes(Changes("tree", {"anything": 1}), target_paths=()) == []
-    assert codes(Changes("tree", {"src/app/vendor/x": 1}), target_paths=()) == [StopCode.OUT_OF_SCOPE]
+    assert codes(TreeChanges("tree", {"anything": 1}), target_paths=()) == []
+    assert codes(TreeChanges("tree", {"src/app/vendor/x": 1}), target_paths=()) == [StopCode.OUT_OF_SCOPE]
 
 
 def test_the_run_has_a_limit_too():
     step = a_step(scope={**SCOPE, "max_diff_lines": 300})
     plan = a_plan(max_diff_lines=5)
-    assert [one.code for one in violations(step, plan.limits, Changes("t", {"README.md": 6}))] == [
+    assert [one.code for one in violations(step, plan.limits, TreeChanges("t", {"README.md": 6}))] == [
         StopCode.STEP_TOO_LARGE
     ]
 
 
 def test_what_no_commit_can_hold_is_named():
-    changes = Changes("tree", {"README.md": 1}, (("pipe", Text("it is neither a file nor a folder")),))
+    changes = TreeChanges("tree", {"README.md": 1}, (("pipe", Text("it is neither a file nor a folder")),))
     [found] = violations(a_step(scope=SCOPE), a_plan().limits, changes)
     assert found.code is StopCode.UNFIT_CHANGES
     assert "pipe" in str(found.message)
@@ -72,5 +72,5 @@ paths = st.lists(st.sampled_from(["a", "b", "ab", "a.b"]), min_size=1, max_size=
 def test_a_path_is_in_scope_exactly_if_a_target_is_it_or_one_of_its_folders(targets: list[str], path: str):
     parts = path.split("/")
     above = {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
-    found = codes(Changes("tree", {path: 1}), target_paths=tuple(targets), forbidden_paths=())
+    found = codes(TreeChanges("tree", {path: 1}), target_paths=tuple(targets), forbidden_paths=())
     assert (found == []) == bool(above & set(targets))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.config.rules import Value
-from ringi.kernel.telemetry.port import Component, Level
+from ringi.kernel.telemetry.port import Component, LogLevel
 from ringi.policy.masking import masked
 from ringi.runs.process_log import FILE, ProcessLogFile
 from tests.fakes.config import config_with
@@ -35,8 +35,8 @@ def written(root: Path, name: str = FILE) -> str:
 @pytest.mark.req("PP-22")
 def test_the_lines_are_those_of_the_specification(tmp_path: Path):
     log = log_in(tmp_path)
-    log(Component.PLANNING, Level.INFO, "Task started: issue-123")
-    log(Component.REFLECTION, Level.WARN, "Action failed", "File not found")
+    log(Component.PLANNING, LogLevel.INFO, "Task started: issue-123")
+    log(Component.REFLECTION, LogLevel.WARN, "Action failed", "File not found")
     assert written(tmp_path).splitlines() == [
         "[2026-01-01 00:00:01] [INFO] [Planning] Task started: issue-123",
         "[2026-01-01 00:00:02] [WARN] [Reflection] Action failed: File not found",
@@ -47,8 +47,8 @@ def test_the_lines_are_those_of_the_specification(tmp_path: Path):
 @pytest.mark.req("PP-22")
 def test_the_same_as_json(tmp_path: Path):
     log = log_in(tmp_path, **{"logs.format": "json"})
-    log(Component.REFLECTION, Level.WARN, "Action failed", 'No "file"\n\u2028here')
-    log(Component.EXECUTION, Level.ERROR, "Run stopped")
+    log(Component.REFLECTION, LogLevel.WARN, "Action failed", 'No "file"\n\u2028here')
+    log(Component.EXECUTION, LogLevel.ERROR, "Run stopped")
     first, second = map(json.loads, written(tmp_path).splitlines())
     assert first == {
         "time": "2026-01-01T00:00:01.000000Z",
@@ -61,20 +61,20 @@ def test_the_same_as_json(tmp_path: Path):
 
 
 @pytest.mark.req("PP-22", "PP-27")
-@pytest.mark.parametrize("level", Level)
-def test_what_is_below_the_level_is_not_written(tmp_path: Path, level: Level):
-    name = "WARNING" if level is Level.WARN else level.name
+@pytest.mark.parametrize("level", LogLevel)
+def test_what_is_below_the_level_is_not_written(tmp_path: Path, level: LogLevel):
+    name = "WARNING" if level is LogLevel.WARN else level.name
     log = log_in(tmp_path, **{"planning.logging.level": name})
-    for one in Level:
+    for one in LogLevel:
         log(Component.EXECUTION, one, "x")
     found = re.findall(r"\] \[(\w+)\] \[Exec", written(tmp_path))
-    assert found == [one.name for one in Level if one >= level]
+    assert found == [one.name for one in LogLevel if one >= level]
 
 
 @pytest.mark.req("PP-17", "PP-27")
 def test_a_confidential_log_has_no_details(tmp_path: Path):
     log = log_in(tmp_path, **{"logs.confidential": True})
-    log(Component.PLANNING, Level.WARN, "Goal unclear, 2 questions", "Which?")
+    log(Component.PLANNING, LogLevel.WARN, "Goal unclear, 2 questions", "Which?")
     assert written(tmp_path).endswith("[WARN] [Planning] Goal unclear, 2 questions\n")
 
 
@@ -84,9 +84,9 @@ def test_a_confidential_log_has_no_details(tmp_path: Path):
 def test_a_record_is_one_line_whatever_it_says(tmp_path_factory, as_json: bool, message: str, detail: str):
     root = tmp_path_factory.mktemp("log")
     log = log_in(root, **{"logs.format": "json" if as_json else "text"})
-    log(Component.PLANNING, Level.INFO, "before")
-    log(Component.REFLECTION, Level.ERROR, f"x{message}", detail)
-    log(Component.PLANNING, Level.INFO, "after")
+    log(Component.PLANNING, LogLevel.INFO, "before")
+    log(Component.REFLECTION, LogLevel.ERROR, f"x{message}", detail)
+    log(Component.PLANNING, LogLevel.INFO, "after")
     text = written(root)
     lines = text.splitlines()  # at every line end that Unicode knows
     assert len(lines) == 3
@@ -102,12 +102,12 @@ def test_secrets_are_masked_and_long_texts_cut(tmp_path: Path):
     log = log_in(tmp_path)
     log(
         Component.EXECUTION,
-        Level.INFO,
+        LogLevel.INFO,
         f"Evaluating action: {TOKEN}",
         "x" * 1_980 + f" {TOKEN} " + "y" * 10**6,
     )
     forged = f"ok\n[2026-01-01 00:00:00] [INFO] [Execution] Run completed\r\x1b[2K{TOKEN}"
-    log(Component.EXECUTION, Level.INFO, "Result", forged)
+    log(Component.EXECUTION, LogLevel.INFO, "Result", forged)
     text = written(tmp_path)
     assert TOKEN[:12] not in text
     assert len(text) < 6_000
@@ -119,7 +119,7 @@ def test_secrets_are_masked_and_long_texts_cut(tmp_path: Path):
 def test_it_is_put_aside_when_it_is_full_and_the_oldest_goes(tmp_path: Path):
     log = log_in(tmp_path)
     for number in range(2_400):
-        log(Component.EXECUTION, Level.INFO, f"Line {number:05}", "x" * 1_900)
+        log(Component.EXECUTION, LogLevel.INFO, f"Line {number:05}", "x" * 1_900)
     folder = tmp_path / ".agent" / "logs"
     assert sorted(path.name for path in folder.iterdir()) == [FILE, f"{FILE}.1", f"{FILE}.2"]
     assert all(path.stat().st_size <= 1_024 * 1_024 + 4_000 for path in folder.iterdir())
@@ -162,25 +162,25 @@ def test_nothing_in_its_place_matters(tmp_path: Path):
     folder.mkdir(parents=True)
     log = log_in(root)
     (folder / FILE).symlink_to(elsewhere)
-    log(Component.PLANNING, Level.INFO, "one")
+    log(Component.PLANNING, LogLevel.INFO, "one")
     (folder / FILE).unlink()
     os.mkfifo(folder / FILE)
-    log(Component.PLANNING, Level.INFO, "two")
+    log(Component.PLANNING, LogLevel.INFO, "two")
     assert elsewhere.read_text() == "mine\n"
     assert "two" in written(root)
     (folder / FILE).unlink()
     (folder / FILE).mkdir()
-    log(Component.PLANNING, Level.INFO, "three")
+    log(Component.PLANNING, LogLevel.INFO, "three")
     (folder / FILE).rmdir()
     (folder / FILE).hardlink_to(elsewhere)
-    log(Component.PLANNING, Level.INFO, "four")
+    log(Component.PLANNING, LogLevel.INFO, "four")
     assert elsewhere.read_text() == "mine\n"
     (folder / FILE).unlink()
     folder.rmdir()
     folder.symlink_to(tmp_path)
-    log(Component.PLANNING, Level.INFO, "five")
+    log(Component.PLANNING, LogLevel.INFO, "five")
     assert not (tmp_path / FILE).exists()
-    log_in(tmp_path / "nowhere")(Component.PLANNING, Level.INFO, "six")
+    log_in(tmp_path / "nowhere")(Component.PLANNING, LogLevel.INFO, "six")
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -189,11 +189,11 @@ def test_nothing_in_its_place_matters(tmp_path: Path):
 def test_a_full_disk_is_nobodys_problem_and_the_next_line_is_whole(tmp_path: Path):
     with small_disk(tmp_path / "disk", 400) as disk:
         log = log_in(disk)
-        log(Component.PLANNING, Level.INFO, "before")
+        log(Component.PLANNING, LogLevel.INFO, "before")
         full = fill(disk, 0)
         for _ in range(20):
-            log(Component.PLANNING, Level.INFO, "during", "x" * 1_900)
+            log(Component.PLANNING, LogLevel.INFO, "during", "x" * 1_900)
         full.unlink()
-        log(Component.PLANNING, Level.INFO, "after")
+        log(Component.PLANNING, LogLevel.INFO, "after")
         first, *_, last = written(disk).splitlines()
     assert (first[-6:], last[22:]) == ("before", "[INFO] [Planning] after")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace, open_workspace
-from ringi.app.projection import Later, Projection
-from ringi.ledger.events import Changed
+from ringi.app.projection import DeferredProjection, Projection
+from ringi.ledger.events import PendingProjections
 from ringi.plans.tool import PlanTool
 from ringi.runs.store import Store
 from tests.helpers import Person, assert_whole, environment_of, in_child, open_scratch
@@ -52,7 +52,7 @@ def test_written_when_closed(tmp_path: Path):
 class Counting(Projection):
     written = 0
 
-    def __call__(self, ledger: Store, changed: Changed) -> None:
+    def __call__(self, ledger: Store, changed: PendingProjections) -> None:
         self.written += 1
         super().__call__(ledger, changed)
 
@@ -62,7 +62,7 @@ def test_a_burst_is_not_written_call_by_call(tmp_path: Path):
     with opened(tmp_path) as workspace:
         state = workspace.places.state
         projection = Counting(workspace.places.root, state / "projection.lock", most=100, report=str)
-        later = Later(projection, state, 1.0, moment_sec=600)
+        later = DeferredProjection(projection, state, 1.0, moment_sec=600)
         ledger = Store(state, clock=workspace.clock, ids=workspace.ids, wait_sec=1.0, after_commit=later)
         tool = PlanTool(workspace.replace(store=ledger))
         with contextlib.closing(ledger):

@@ -22,7 +22,7 @@ from ringi.errors import ModelRejected
 from ringi.kernel.telemetry import port
 from ringi.kernel.telemetry.port import NO_SPANS, Phase, Spans, tool_call
 from ringi.kernel.telemetry.sending import Closing, provider_of
-from ringi.kernel.telemetry.spans import OtelSpans, Shown
+from ringi.kernel.telemetry.spans import OtelSpans, SpanContent
 from ringi.models.backend import Reply, RetryLater
 from ringi.models.client import ModelClient
 from ringi.models.prompt import Material, NewSummary, Prompt
@@ -54,7 +54,7 @@ class Sender:
         self.content = content
 
     def spans(self, *phases: str, namespace: str = "w") -> Spans:
-        shown = Shown(phases or tuple(Phase), self.content, mask)
+        shown = SpanContent(phases or tuple(Phase), self.content, mask)
         return OtelSpans(self.provider, shown, self.environment, namespace)
 
 
@@ -426,7 +426,7 @@ def test_a_confidential_repository_sends_no_content(receiver: TraceReceiver, tmp
 def test_no_attribute_breaks_a_span(name, value):
     provider, kept = TracerProvider(shutdown_on_exit=False), InMemorySpanExporter()
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    spans = OtelSpans(provider, Shown(tuple(Phase), True, mask), {}, "w")
+    spans = OtelSpans(provider, SpanContent(tuple(Phase), True, mask), {}, "w")
     with spans.root(name, name, {"key": 1}) as span:
         span.note({name: value})
         span.content("gen_ai.tool.call.result", name)

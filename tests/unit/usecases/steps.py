@@ -11,7 +11,7 @@ from ringi.ledger.subject import StepOf
 from ringi.runs.branch import base_of
 from ringi.runs.document import Run, RunPhase
 from ringi.runs.step_plan import StepPlan, propose_step
-from ringi.tree.difference import CopyChange, Difference
+from ringi.tree.difference import CopyChange, TreeDifference
 from tests.helpers import Person, approve, ledger_of
 
 RUN = "20251214-210501-a1b2c3"
@@ -60,7 +60,7 @@ README: Files = {"README.md": b"# Sample\n"}
 MORE: Files = {"README.md": b"# Sample\n\nMore.\n"}
 
 
-def difference(before: Files, after: Files, executable: Sequence[str] = ()) -> Difference:
+def difference(before: Files, after: Files, executable: Sequence[str] = ()) -> TreeDifference:
     """As the copy of a run has it: from the bytes that the step began with to those it left."""
 
     def mode(files: Files, path: str) -> str | None:
@@ -72,7 +72,7 @@ def difference(before: Files, after: Files, executable: Sequence[str] = ()) -> D
         for path in paths
         if before.get(path) != after.get(path)
     ]
-    return Difference("0" * 40, "1" * 40, tuple(changes), ())
+    return TreeDifference("0" * 40, "1" * 40, tuple(changes), ())
 
 
 def order(workspace: Workspace, step_id: str = "S01", run_id: str = RUN, **more: object) -> StepPlan:

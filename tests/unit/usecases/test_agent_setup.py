@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ringi.agents.setup import Offer, make_alias, missing, offer, present, program, propose
+from ringi.agents.setup import SetupOffer, make_alias, missing, offer, present, program, propose
 from ringi.agents.table import CONFIGURABLE as AGENTS
 from ringi.app.api import Workspace
 from ringi.errors import NameTaken
@@ -33,7 +33,7 @@ def root(workspace: Workspace) -> Path:
     return workspace.places.root
 
 
-def all_offers(workspace: Workspace, words: list[str] = WORDS) -> list[Offer]:
+def all_offers(workspace: Workspace, words: list[str] = WORDS) -> list[SetupOffer]:
     return [offer(workspace, agent, words) for agent in AGENTS.values()]
 
 
@@ -159,7 +159,7 @@ def test_new_files_come_and_go(workspace: Workspace, root: Path):
         SETTINGS, ".codex/config.toml", ".gemini/settings.json", ".mcp.json", ".vscode/mcp.json",
         "opencode.json",
     }  # fmt: skip
-    assert all_offers(workspace) == [Offer(agent, {}, {}) for agent in AGENTS.values()]
+    assert all_offers(workspace) == [SetupOffer(agent, {}, {}) for agent in AGENTS.values()]
     undo(workspace, plan_id)
     assert contents(root) == {}
     assert folders(root) == {".agent"}
@@ -179,7 +179,7 @@ def test_files_that_were_there_keep_every_other_byte_and_come_back(workspace: Wo
         rest = iter(after[name][0])
         assert all(byte in rest for byte in data), name
         assert after[name][0].count(b"\xef\xbb\xbf") == data.count(b"\xef\xbb\xbf")
-    assert all_offers(workspace) == [Offer(agent, {}, {}) for agent in AGENTS.values()]
+    assert all_offers(workspace) == [SetupOffer(agent, {}, {}) for agent in AGENTS.values()]
     undo(workspace, plan_id)
     assert contents(root) == before
 

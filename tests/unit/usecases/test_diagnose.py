@@ -14,12 +14,12 @@ from ringi.agents.copies import abandoned
 from ringi.app.api import Workspace, open_workspace
 from ringi.config.load import executable
 from ringi.config.pins import Trust
-from ringi.project.diagnose import Basis, Diagnosed, commands_of, diagnose
+from ringi.project.diagnose import Diagnosed, DiagnosedTree, commands_of, diagnose
 from ringi.project.diagnose import DiagnosticCommand as Command
-from ringi.project.diagnostics import LIMITS, Limits
+from ringi.project.diagnostics import LIMITS, DiagnosticLimits
 from ringi.project.state import Diagnostic, Gap, GapCode, Severity
 from ringi.tree.copy import WorkCopy
-from ringi.tree.tree_capture import Shadow
+from ringi.tree.tree_capture import WorktreeCapture
 from tests.helpers import Person, environment_of, holds_soon, python, untouched
 
 FOUND = Diagnostic("app/hello.py", "bad", 1, 2, Severity.ERROR, source="echo")
@@ -36,18 +36,18 @@ def opened(repo: Path, tmp_path: Path, **variables: str) -> Workspace:
     return open_workspace(repo, environment=environment_of(tmp_path, **variables), person=Person())
 
 
-def basis_of(workspace: Workspace, snapshot_id: str = "s1") -> Basis:
+def basis_of(workspace: Workspace, snapshot_id: str = "s1") -> DiagnosedTree:
     root = workspace.places.root
     listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True, check=True)
-    tree = Shadow(workspace.places.state / "git", root).capture().tree
-    return Basis(snapshot_id, tree, frozenset(listed.stdout.splitlines()))
+    tree = WorktreeCapture(workspace.places.state / "git", root).capture().tree
+    return DiagnosedTree(snapshot_id, tree, frozenset(listed.stdout.splitlines()))
 
 
 def run(
     workspace: Workspace,
     *commands: str,
-    basis: Basis | None = None,
-    limits: Limits = LIMITS,
+    basis: DiagnosedTree | None = None,
+    limits: DiagnosticLimits = LIMITS,
     most_kept: int = 200,
     **variables: str,
 ) -> tuple[Diagnosed, list[str]]:
@@ -129,7 +129,7 @@ def test_a_command_that_takes_too_long_is_ended(repo: Path, tmp_path: Path):
 
 def test_a_command_that_never_stops_printing_is_ended(workspace: Workspace):
     for command in ("yes", "yes >&2"):
-        done, _ = run(workspace, command, limits=Limits(output_bytes=100_000))
+        done, _ = run(workspace, command, limits=DiagnosticLimits(output_bytes=100_000))
         assert gap_of(done) == "it printed more than 100000 bytes"
 
 

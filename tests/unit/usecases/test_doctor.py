@@ -10,7 +10,7 @@ import pytest
 
 from ringi import open_workspace
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import REPAIR, Finding, Mark
+from ringi.app.doctor_checks import REPAIR, DoctorFinding, Mark
 from ringi.errors import NewerVersion, NothingToAdopt
 from ringi.plans.document import PlanStatus
 from tests.helpers import (
@@ -25,11 +25,11 @@ from tests.helpers import (
 )
 
 
-def examined(tmp_path: Path, root: str = "ws", **variables: str) -> list[Finding]:
+def examined(tmp_path: Path, root: str = "ws", **variables: str) -> list[DoctorFinding]:
     return doctor_of(tmp_path / root, environment_of(tmp_path, **variables)).examine()
 
 
-def bad(findings: list[Finding]) -> list[tuple[str, str]]:
+def bad(findings: list[DoctorFinding]) -> list[tuple[str, str]]:
     found = [(str(finding.text), str(finding.mend)) for finding in findings if finding.mark is Mark.BAD]
     assert all(mend for _, mend in found), found
     return found

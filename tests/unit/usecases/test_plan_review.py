@@ -17,21 +17,21 @@ from ringi.plans.document import ActionSpec, PlanDocument, PlanState, PlanStatus
 from ringi.plans.feedback import Side
 from ringi.plans.news import News
 from ringi.plans.propose import set_specs
-from ringi.plans.review_loop import Choice, ReviewAct, ReviewEnd
+from ringi.plans.review_loop import ReviewAct, ReviewChoice, ReviewEnd
 from ringi.plans.review_merge import NOTHING_LEFT
 from ringi.plans.review_plan import PlanReview
 from ringi.plans.review_view import heading_of
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.policy.risk_level import Risk
 from ringi.tree.check_result import CheckResult
-from ringi.tree.commands import Ran
+from ringi.tree.commands import CommandRun
 from tests.fakes.prompters import Answer, ScriptedPrompter, Step
 from tests.helpers import Person, approve, create, delete, ledger_of, open_scratch, proposed, write
 
 MANY = "\n".join(f"line {number}" for number in range(1, 41)) + "\n"
 CHANGED = MANY.replace("line 3\n", "line three\n").replace("line 30\n", "line thirty\n")
 LINE_3 = Row(RowKind.ADDED, hunk=1, old=3, new=3)
-COMMENT = Choice(ReviewAct.COMMENT, 0, row=LINE_3)
+COMMENT = ReviewChoice(ReviewAct.COMMENT, 0, row=LINE_3)
 
 
 class Checks:
@@ -62,7 +62,7 @@ class Sandboxed:
             raise NoSandbox(why=Text("none"))
         return self._sandboxed
 
-    def run(self, argv: object, folder: str, *, timeout_sec: float, sandboxed: bool) -> Ran:
+    def run(self, argv: object, folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandRun:
         raise AssertionError((argv, folder, timeout_sec, sandboxed))
 
 
@@ -238,9 +238,9 @@ def test_drop_and_take_back(workspace: Workspace, plan_id: str) -> None:
     sitting = Sitting(
         workspace,
         plan_id,
-        Choice(ReviewAct.DROP_HUNK, 0, 2),
-        Choice(ReviewAct.DROP, 1),
-        Choice(ReviewAct.DROP, 0),
+        ReviewChoice(ReviewAct.DROP_HUNK, 0, 2),
+        ReviewChoice(ReviewAct.DROP, 1),
+        ReviewChoice(ReviewAct.DROP, 0),
         *[ReviewAct.TAKE_BACK] * 3,
     )
     assert sitting.run() is ReviewEnd.LEFT
@@ -258,7 +258,7 @@ def test_drop_and_take_back(workspace: Workspace, plan_id: str) -> None:
 
 def test_a_change_of_the_risk_is_said(workspace: Workspace) -> None:
     plan_id = proposed(workspace, delete("README.md"), create("notes.txt", "new\n"))
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 0))
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 0))
     sitting.run()
     assert sitting.prompter.said == ["README.md dropped · still applies · now low · version 2"]
 
@@ -269,13 +269,13 @@ def test_lines(workspace: Workspace, plan_id: str) -> None:
     sitting = Sitting(
         workspace,
         plan_id,
-        Choice(ReviewAct.EDIT_LINE, 0, row=LINE_3),
-        Choice(ReviewAct.EDIT_LINE, 0, row=LINE_3),
-        Choice(ReviewAct.EDIT_LINE, 0, row=Row(RowKind.KEPT, new=99)),
-        Choice(ReviewAct.ADD_LINE, 0, row=LINE_3),
-        Choice(ReviewAct.ADD_LINE, 0, row=LINE_3),
-        Choice(ReviewAct.DELETE_LINE, 0, row=Row(RowKind.KEPT, old=1, new=1, data=b"line 1")),
-        Choice(ReviewAct.DELETE_LINE, 0, row=removed),
+        ReviewChoice(ReviewAct.EDIT_LINE, 0, row=LINE_3),
+        ReviewChoice(ReviewAct.EDIT_LINE, 0, row=LINE_3),
+        ReviewChoice(ReviewAct.EDIT_LINE, 0, row=Row(RowKind.KEPT, new=99)),
+        ReviewChoice(ReviewAct.ADD_LINE, 0, row=LINE_3),
+        ReviewChoice(ReviewAct.ADD_LINE, 0, row=LINE_3),
+        ReviewChoice(ReviewAct.DELETE_LINE, 0, row=Row(RowKind.KEPT, old=1, new=1, data=b"line 1")),
+        ReviewChoice(ReviewAct.DELETE_LINE, 0, row=removed),
         answers=("…!", "…", "and more", None),
     )
     assert sitting.run() is ReviewEnd.LEFT
@@ -289,14 +289,17 @@ def test_lines(workspace: Workspace, plan_id: str) -> None:
 def test_what_has_no_lines_is_only_dropped(workspace: Workspace) -> None:
     plan_id = proposed(workspace, delete("README.md"), create("notes.txt", "new\n"))
     sitting = Sitting(
-        workspace, plan_id, Choice(ReviewAct.EDIT_LINE, 0, row=LINE_3), Choice(ReviewAct.EDIT_FILE, 0)
+        workspace,
+        plan_id,
+        ReviewChoice(ReviewAct.EDIT_LINE, 0, row=LINE_3),
+        ReviewChoice(ReviewAct.EDIT_FILE, 0),
     )
     sitting.run()
     assert sitting.prompter.said == ["It can only be dropped whole."] * 2
 
 
 def test_the_whole_file(workspace: Workspace, plan_id: str) -> None:
-    sitting = Sitting(workspace, plan_id, *[Choice(ReviewAct.EDIT_FILE, 0)] * 3)
+    sitting = Sitting(workspace, plan_id, *[ReviewChoice(ReviewAct.EDIT_FILE, 0)] * 3)
     results = iter([(b"", 4), (CHANGED.encode(), 0), (CHANGED.replace("thirty", "30").encode(), 0)])
     sitting.prompter.edited = lambda _: next(results)
     sitting.run()
@@ -309,7 +312,7 @@ def test_the_whole_file(workspace: Workspace, plan_id: str) -> None:
 
 
 def test_what_was_written_for_another_version_is_kept(workspace: Workspace, plan_id: str) -> None:
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.EDIT_FILE, 0))
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.EDIT_FILE, 0))
 
     def edited(data: bytes) -> tuple[bytes, int]:
         workspace.plan.set_action_specs(plan_id, [write("many.txt", "other\n")])
@@ -328,9 +331,9 @@ def test_comments_are_on_lines_of_either_side(workspace: Workspace, plan_id: str
     sitting = Sitting(
         workspace,
         plan_id,
-        Choice(ReviewAct.COMMENT, 0, row=LINE_3),
-        Choice(ReviewAct.COMMENT, 0, row=removed),
-        Choice(ReviewAct.COMMENT, 0, row=removed),
+        ReviewChoice(ReviewAct.COMMENT, 0, row=LINE_3),
+        ReviewChoice(ReviewAct.COMMENT, 0, row=removed),
+        ReviewChoice(ReviewAct.COMMENT, 0, row=removed),
         answers=(" why? ", "keep it", "keep it all"),
     )
     sitting.run()
@@ -347,7 +350,7 @@ def test_a_comment_on_a_line_that_was_renamed_away(workspace: Workspace) -> None
     )
     spec = ActionSpec(SpecKind.PATCH, "moved.txt", patch)
     assert workspace.plan.set_action_specs(plan_id, [spec]).ok
-    removed = Choice(ReviewAct.COMMENT, 0, row=Row(RowKind.REMOVED, old=1, new=0))
+    removed = ReviewChoice(ReviewAct.COMMENT, 0, row=Row(RowKind.REMOVED, old=1, new=0))
     sitting = Sitting(workspace, plan_id, removed, answers=("hm",))
     sitting.run()
     assert sitting.prompter.asked == ["Your comment on many.txt:1"]
@@ -357,7 +360,7 @@ def test_a_plan_that_is_only_a_text(workspace: Workspace) -> None:
     plan_id = proposed(workspace)
     sitting = Sitting(workspace, plan_id)
     for act in (ReviewAct.DROP, ReviewAct.DROP_HUNK, ReviewAct.EDIT_LINE, ReviewAct.COMMENT):
-        assert sitting.review.do(Choice(act, 0, row=LINE_3)) is None
+        assert sitting.review.do(ReviewChoice(act, 0, row=LINE_3)) is None
     assert sitting.prompter.said == ["It is only a text; there is nothing to change in it."] * 4
 
 
@@ -489,7 +492,7 @@ def test_while_a_conflict_is_open_nothing_else_changes_the_lines(workspace: Work
         ReviewAct.APPROVE,
         ReviewAct.DROP_HUNK,
         ReviewAct.EDIT_FILE,
-        Choice(ReviewAct.EDIT_LINE, row=LINE_3),
+        ReviewChoice(ReviewAct.EDIT_LINE, row=LINE_3),
     ]
     sitting = Sitting(workspace, both, *acts)
     assert sitting.run() is ReviewEnd.LEFT
@@ -581,7 +584,7 @@ def test_what_changed_since_the_approval(workspace: Workspace, plan_id: str) -> 
     sitting_again.run()
     assert sitting.prompter.said == ["No version of it was approved before."]
     assert sitting_again.prompter.said == ["Nothing changed since version 1, which was approved."]
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.SHOW_DELTA)
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), ReviewAct.SHOW_DELTA)
     sitting.run()
     assert [one.path for one in sitting.prompter.deltas[0].differences] == ["notes.txt"]
 
@@ -595,7 +598,7 @@ def test_checks_run_again_after_a_change(workspace: Workspace, plan_id: str) -> 
     with_checks(workspace, plan_id)
     results = [CheckResult("make test", 0, 0.1, "", "== 2 passed ==")]
     checks = Checks(runs=lambda: add_checks(workspace, plan_id, results))
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
     assert sitting.run() is ReviewEnd.APPLY
     assert sitting.prompter.said[-1] == "tests: exit code 0, == 2 passed =="
 
@@ -609,7 +612,7 @@ def test_a_check_in_doubt_is_not_said_to_have_passed(workspace: Workspace, plan_
         CheckResult("make lint", 0, 0.1, "", "1 passed"),
     ]
     checks = Checks(runs=lambda: add_checks(workspace, plan_id, results))
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), checks=checks)
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), checks=checks)
     sitting.run()
     assert "perhaps on other bytes: PYTHONPATH" in sitting.prompter.said[-1]
     said = heading_of(workspace.plan.ref(plan_id), workspace.plan.get(plan_id)).said
@@ -619,7 +622,7 @@ def test_a_check_in_doubt_is_not_said_to_have_passed(workspace: Workspace, plan_
 @pytest.mark.parametrize("sandboxed", [False, None])
 def test_without_a_sandbox_no_check_runs(workspace: Workspace, plan_id: str, sandboxed: bool | None) -> None:
     with_checks(workspace, plan_id)
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), sandboxed=sandboxed)
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), sandboxed=sandboxed)
     sitting.run()
     assert sitting.prompter.said[-1] == "tests not run: no sandbox (ringi doctor)"
 
@@ -627,7 +630,7 @@ def test_without_a_sandbox_no_check_runs(workspace: Workspace, plan_id: str, san
 def test_why_no_check_could_run(workspace: Workspace, plan_id: str) -> None:
     with_checks(workspace, plan_id)
     sitting = Sitting(
-        workspace, plan_id, Choice(ReviewAct.DROP, 1), checks=Checks(why_not=Text("the disk is full"))
+        workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), checks=Checks(why_not=Text("the disk is full"))
     )
     sitting.run()
     assert sitting.prompter.said[-1] == "tests not run: the disk is full"
@@ -638,7 +641,7 @@ def test_whoever_does_not_wait_for_the_checks_decides_nothing(workspace: Workspa
     with_checks(workspace, plan_id)
     checks = Checks()
     acts = [ReviewAct.APPLY, ReviewAct.APPROVE, ReviewAct.STOP_CHECKS, ReviewAct.APPLY]
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), *acts, checks=checks)
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), *acts, checks=checks)
     sitting.prompter.waits_for_checks = False
     sitting.prompter.patience = [False, False]
     assert sitting.run() is ReviewEnd.APPLY
@@ -660,7 +663,7 @@ def test_an_answer_waits_for_the_checks(
     with_checks(workspace, plan_id)
     results = [CheckResult("make test", code, 0.1, "", "")]
     checks = Checks(runs=lambda: add_checks(workspace, plan_id, results))
-    steps = (Choice(ReviewAct.DROP, 1), ReviewAct.APPLY)
+    steps = (ReviewChoice(ReviewAct.DROP, 1), ReviewAct.APPLY)
     sitting = Sitting(workspace, plan_id, *steps, answers=answers, checks=checks)
     sitting.prompter.waits_for_checks = False
     assert sitting.run() is end
@@ -671,7 +674,7 @@ def test_an_answer_waits_for_the_checks(
 def test_checks_that_could_not_run_are_no_answer(workspace: Workspace, plan_id: str) -> None:
     with_checks(workspace, plan_id)
     checks = Checks(why_not=Text("the disk is full"))
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
     sitting.prompter.waits_for_checks = False
     assert sitting.run() is ReviewEnd.LEFT
     assert sitting.prompter.said[-1] == "tests not run: the disk is full"
@@ -680,7 +683,7 @@ def test_checks_that_could_not_run_are_no_answer(workspace: Workspace, plan_id: 
 def test_the_checks_end_with_the_review(workspace: Workspace, plan_id: str) -> None:
     with_checks(workspace, plan_id)
     checks = Checks()
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), checks=checks)
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), checks=checks)
     sitting.prompter.waits_for_checks = False
     assert sitting.run() is ReviewEnd.LEFT
     assert checks.stopped
@@ -692,7 +695,7 @@ def test_an_interrupt_stops_the_checks_only(workspace: Workspace, plan_id: str) 
 
     with_checks(workspace, plan_id)
     checks = Checks(runs=interrupt)
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), ReviewAct.APPLY, checks=checks)
     assert sitting.run() is ReviewEnd.APPLY
     assert checks.stopped
     assert sitting.heard("the tests were stopped")
@@ -702,7 +705,7 @@ def test_an_interrupt_stops_the_checks_only(workspace: Workspace, plan_id: str) 
 def test_what_came_while_the_checks_ran_is_shown_first(workspace: Workspace, plan_id: str) -> None:
     with_checks(workspace, plan_id)
     checks = Checks(runs=lambda: workspace.plan.set_action_specs(plan_id, [create("new.txt", "evil\n")]))
-    sitting = Sitting(workspace, plan_id, Choice(ReviewAct.DROP, 1), checks=checks)
+    sitting = Sitting(workspace, plan_id, ReviewChoice(ReviewAct.DROP, 1), checks=checks)
     sitting.run()
     assert sitting.prompter.said[-1] == "plan_changed"
     assert sitting.prompter.shown == 3
@@ -711,7 +714,7 @@ def test_what_came_while_the_checks_ran_is_shown_first(workspace: Workspace, pla
 
 @pytest.mark.req("PT-8")
 @pytest.mark.parametrize(
-    "act", [ReviewAct.APPROVE, ReviewAct.REJECT, Choice(ReviewAct.COMMENT, 0, row=LINE_3)]
+    "act", [ReviewAct.APPROVE, ReviewAct.REJECT, ReviewChoice(ReviewAct.COMMENT, 0, row=LINE_3)]
 )
 def test_the_end_of_input_is_no_answer(workspace: Workspace, plan_id: str, act: Step) -> None:
     sitting = Sitting(workspace, plan_id, act)

@@ -6,7 +6,7 @@ import pytest
 
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.project_trust import ProjectTrust
-from ringi.config.pins import Part, Trust, TrustState, commands_part
+from ringi.config.pins import PinnedPart, Trust, TrustState, commands_part
 from ringi.errors import NoChannel, WrongAnswer
 from ringi.kernel.text import Text
 from tests.helpers import Person, SetClock
@@ -16,7 +16,7 @@ class Project:
     def __init__(self, tmp_path: Path) -> None:
         self.root = tmp_path / "ws"
         self.root.mkdir()
-        self.parts: tuple[Part, ...] = (commands_part("logs.mask", ("PIN",)),)
+        self.parts: tuple[PinnedPart, ...] = (commands_part("logs.mask", ("PIN",)),)
         self.pins = Trust(self.root, {"HOME": str(tmp_path / "home")})
 
     def trust(self, person: Person | None = None) -> ProjectTrust:

@@ -12,7 +12,7 @@ from ringi.app.api import Workspace
 from ringi.app.integrity import verify
 from ringi.approvals.document import TypedAnswer
 from ringi.engine.compile import RunNames, compile_run_plan
-from ringi.engine.run_parts import Planned
+from ringi.engine.run_parts import PartsInput
 from ringi.errors import CannotReplan, RunOver
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
@@ -34,7 +34,7 @@ def ws(tmp_path: Path) -> Iterator[Workspace]:
 def plan_of(*paths: str, retries: int = 1) -> bytes:
     design = Design(target_paths=tuple(map(TargetPath, paths)))
     names = RunNames("RQ-20260102-001", "20260102-030405-0a0b0c", "2026-01-02", "main")
-    plan = compile_run_plan(Planned("Sort it", design=design), names)
+    plan = compile_run_plan(PartsInput("Sort it", design=design), names)
     gates = msgspec.structs.replace(plan.gates, max_step_too_large_retries=retries)
     return codec.pretty(msgspec.structs.replace(plan, gates=gates))
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import REPAIR, Finding, Mark
+from ringi.app.doctor_checks import REPAIR, DoctorFinding, Mark
 from ringi.app.restore import restore_sessions
 from ringi.kernel import codec
 from ringi.ledger.event import EventKind
@@ -26,7 +26,7 @@ from tests.unit.store.made_sessions import added, approved, id_of, log, question
 ONE = id_of(1)
 
 
-def examined(tmp_path: Path) -> list[Finding]:
+def examined(tmp_path: Path) -> list[DoctorFinding]:
     return doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine()
 
 

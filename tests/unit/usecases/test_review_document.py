@@ -20,12 +20,12 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.plans.amend_by_script import Comment, Drop, Wanted, Write, amend_plan
+from ringi.plans.amend_by_script import Drop, ScriptedChanges, ScriptedComment, ScriptedWrite, amend_plan
 from ringi.plans.document import ActionSpec, Encoding, PlanStatus, SpecKind
 from ringi.plans.export import as_patch
 from ringi.plans.feedback import Side
 from ringi.plans.review_data import PlanReviewDocument, ReviewedFile
-from ringi.plans.review_document import Limits, review_document
+from ringi.plans.review_document import TextLimits, review_document
 from ringi.plans.reviewed_plan import ReviewedPlan
 from tests.helpers import Person, approve, create, delete, open_scratch, proposed, write
 from tests.tables import each
@@ -117,7 +117,7 @@ def test_one_document_is_enough_to_draw_a_plan(plan: ReviewedPlan) -> None:
         drawn(plan, "other.txt")
 
 
-def _whys(plan: ReviewedPlan, limits: Limits) -> dict[str, object]:
+def _whys(plan: ReviewedPlan, limits: TextLimits) -> dict[str, object]:
     return {file.path: file.why_no_text for file in review_document(plan, str, (), limits).files}
 
 
@@ -127,9 +127,9 @@ def test_texts_are_left_out_with_the_reason(workspace: Workspace, plan: Reviewed
     latin, folder = drawn(other).files
     assert (latin.path, latin.old_path, latin.why_no_text) == ("renamed.txt", "latin.txt", "it is not UTF-8")
     assert (folder.before, folder.after, folder.why_no_text) == (None, None, msgspec.UNSET)
-    whys = _whys(plan, Limits(bytes=2 * len(MANY)))
+    whys = _whys(plan, TextLimits(bytes=2 * len(MANY)))
     assert (whys["many.txt"], whys["a"]) == (msgspec.UNSET, "it is too large to be shown here")
-    whys = _whys(plan, Limits(file_bytes=8))
+    whys = _whys(plan, TextLimits(file_bytes=8))
     assert whys["many.txt"] == "it is too large to be shown here"
     assert whys["made.txt"] is msgspec.UNSET
 
@@ -146,7 +146,7 @@ def test_a_file_that_changed_meanwhile_is_shown_as_merged(workspace: Workspace, 
     assert (conflicting.fits, conflicting.conflicts) == (False, 1)
     assert any("many.txt" in line for line in document.headline)
     with pytest.raises(Stale):
-        amend_plan(plan, Wanted([Drop("many.txt", 1)]))
+        amend_plan(plan, ScriptedChanges([Drop("many.txt", 1)]))
     assert plan.tool.get(plan.plan_id).plan.version == 1
 
 
@@ -160,14 +160,14 @@ def test_a_plan_that_was_carried_out_is_shown_as_it_was(workspace: Workspace) ->
     assert (many.before, many.after, many.fits, many.editable) == (MANY, CHANGED, True, False)
     assert (document.plan.status, document.amendable) == (PlanStatus.COMPLETED, False)
     with pytest.raises(BadTransition):
-        amend_plan(ReviewedPlan(workspace, plan_id), Wanted([Drop("many.txt")]))
+        amend_plan(ReviewedPlan(workspace, plan_id), ScriptedChanges([Drop("many.txt")]))
 
 
 @pytest.mark.req("PT-15")
 def test_hunks_are_dropped_as_git_would_drop_them(workspace: Workspace, plan: ReviewedPlan) -> None:
-    wanted = Wanted(
+    wanted = ScriptedChanges(
         [Drop("many.txt", 3), Drop("many.txt", 1), Drop("data.bin"), Drop("a#1"), Drop("old.txt", 1)],
-        [Write("crlf.txt", b"uno\r\ndos"), Write("made.txt", b"\xff\xfe")],
+        [ScriptedWrite("crlf.txt", b"uno\r\ndos"), ScriptedWrite("made.txt", b"\xff\xfe")],
     )
     assert amend_plan(plan, wanted, seen=1)
     assert plan.document.plan.version == 2
@@ -178,7 +178,7 @@ def test_hunks_are_dropped_as_git_would_drop_them(workspace: Workspace, plan: Re
     assert {"data.bin", "a#1"}.isdisjoint(file.path for file in document.files)
     [told] = plan.document.state.feedback
     assert "dropped hunks 1, 3 of many.txt; edited 2 lines of crlf.txt; dropped data.bin" in told.text
-    amend_plan(plan, Wanted([Drop("made.txt")]))
+    amend_plan(plan, ScriptedChanges([Drop("made.txt")]))
     root = workspace.places.root
     patch = as_patch(workspace, plan.plan_id)
     subprocess.run(["git", "apply", "-"], cwd=root, input=patch, check=True)
@@ -191,25 +191,28 @@ def test_hunks_are_dropped_as_git_would_drop_them(workspace: Workspace, plan: Re
 @each(
     ("wanted", "error"),
     [
-        (Wanted([Drop("many.txt", 4)]), NotFound),
-        (Wanted([Drop("many.txt", 0)]), NotFound),
-        (Wanted([Drop("data.bin", 1)]), InvalidSpecs),
-        (Wanted([Drop("gone.txt", 1)]), InvalidSpecs),
-        (Wanted([Drop("nowhere")]), NotFound),
-        (Wanted([Drop("")]), NotFound),
-        (Wanted([Drop("latin.txt")]), NotFound),
-        (Wanted([Drop("many.txt", 1)], [Write("many.txt", b"x")]), AmendedTwice),
-        (Wanted([], [Write("many.txt", b"x"), Write("many.txt", b"y")]), AmendedTwice),
-        (Wanted([], [Write("gone.txt", b"x")]), InvalidSpecs),
-        (Wanted([Drop("many.txt")], [], [Comment("a", 99, "no such line")]), NotFound),
-        (Wanted([Drop("many.txt", 9)], [], [Comment("a", 1, "a good line")]), NotFound),
-        (Wanted([], [], [Comment("a", 1, "")]), NotFound),
-        (Wanted([Drop(path) for path in ("many.txt", "crlf.txt", "end.txt", "data.bin", "gone.txt",
+        (ScriptedChanges([Drop("many.txt", 4)]), NotFound),
+        (ScriptedChanges([Drop("many.txt", 0)]), NotFound),
+        (ScriptedChanges([Drop("data.bin", 1)]), InvalidSpecs),
+        (ScriptedChanges([Drop("gone.txt", 1)]), InvalidSpecs),
+        (ScriptedChanges([Drop("nowhere")]), NotFound),
+        (ScriptedChanges([Drop("")]), NotFound),
+        (ScriptedChanges([Drop("latin.txt")]), NotFound),
+        (ScriptedChanges([Drop("many.txt", 1)], [ScriptedWrite("many.txt", b"x")]), AmendedTwice),
+        (
+            ScriptedChanges([], [ScriptedWrite("many.txt", b"x"), ScriptedWrite("many.txt", b"y")]),
+            AmendedTwice,
+        ),
+        (ScriptedChanges([], [ScriptedWrite("gone.txt", b"x")]), InvalidSpecs),
+        (ScriptedChanges([Drop("many.txt")], [], [ScriptedComment("a", 99, "no such line")]), NotFound),
+        (ScriptedChanges([Drop("many.txt", 9)], [], [ScriptedComment("a", 1, "a good line")]), NotFound),
+        (ScriptedChanges([], [], [ScriptedComment("a", 1, "")]), NotFound),
+        (ScriptedChanges([Drop(path) for path in ("many.txt", "crlf.txt", "end.txt", "data.bin", "gone.txt",
                                          "new.txt", "made.txt", "a#1", "a")]), InvalidSpecs),
     ],
 )  # fmt: skip
 def test_nothing_is_changed_if_a_part_is_not_possible(
-    plan: ReviewedPlan, wanted: Wanted, error: type[Exception]
+    plan: ReviewedPlan, wanted: ScriptedChanges, error: type[Exception]
 ) -> None:
     before = plan.tool.revision(plan.plan_id)
     with pytest.raises(error):
@@ -219,12 +222,12 @@ def test_nothing_is_changed_if_a_part_is_not_possible(
 
 def test_comments_come_and_go_with_what_they_are_about(plan: ReviewedPlan) -> None:
     said = [
-        Comment("many.txt", 3, "why three?"),
-        Comment("gone.txt", 1, "keep it"),
-        Comment("old.txt", 1, "old line", Side.OLD),
-        Comment("new.txt", 1, "new line"),
+        ScriptedComment("many.txt", 3, "why three?"),
+        ScriptedComment("gone.txt", 1, "keep it"),
+        ScriptedComment("old.txt", 1, "old line", Side.OLD),
+        ScriptedComment("new.txt", 1, "new line"),
     ]
-    assert amend_plan(plan, Wanted([Drop("many.txt", 1)], [], said), seen=1)
+    assert amend_plan(plan, ScriptedChanges([Drop("many.txt", 1)], [], said), seen=1)
     document = drawn(plan)
     [about] = of(document, "many.txt").comments
     assert (about.line, about.side, about.text, about.outdated) == (3, Side.NEW, "why three?", True)
@@ -234,7 +237,12 @@ def test_comments_come_and_go_with_what_they_are_about(plan: ReviewedPlan) -> No
         (Side.OLD, "old line"),
         (Side.NEW, "new line"),
     ]
-    assert not amend_plan(plan, Wanted([], [], [Comment("gone.txt", 1, "or not"), Comment("new.txt", 1, "")]))
+    assert not amend_plan(
+        plan,
+        ScriptedChanges(
+            [], [], [ScriptedComment("gone.txt", 1, "or not"), ScriptedComment("new.txt", 1, "")]
+        ),
+    )
     document = drawn(plan)
     assert [one.text for one in of(document, "gone.txt").comments] == ["or not"]
     assert [one.text for one in of(document, "new.txt").comments] == ["old line"]
@@ -242,7 +250,7 @@ def test_comments_come_and_go_with_what_they_are_about(plan: ReviewedPlan) -> No
 
 
 def test_the_same_content_is_no_new_version(plan: ReviewedPlan) -> None:
-    assert not amend_plan(plan, Wanted([], [Write("many.txt", CHANGED.encode())]))
+    assert not amend_plan(plan, ScriptedChanges([], [ScriptedWrite("many.txt", CHANGED.encode())]))
     assert plan.document.plan.version == 1
 
 
@@ -251,10 +259,10 @@ def test_a_command_is_shown_in_words_and_dropped_by_its_id(workspace: Workspace)
     plan = ReviewedPlan(workspace, proposed(workspace, command, create("s1", "a file of that name\n")))
     first = drawn(plan).files[0]
     assert (first.path, first.action, first.before, first.editable) == ("", "run make it", None, False)
-    assert amend_plan(plan, Wanted([Drop("s1", 1)])), "the file comes before the id"
+    assert amend_plan(plan, ScriptedChanges([Drop("s1", 1)])), "the file comes before the id"
     assert [file.path for file in drawn(plan).files] == [""]
     plan = ReviewedPlan(workspace, proposed(workspace, command, create("other", "x\n")))
-    assert amend_plan(plan, Wanted([Drop("s1")]))
+    assert amend_plan(plan, ScriptedChanges([Drop("s1")]))
     assert [file.path for file in drawn(plan).files] == ["other"]
 
 
@@ -267,33 +275,33 @@ def test_a_plan_without_specs_is_its_words(workspace: Workspace) -> None:
 def test_what_was_decided_is_open_again_after_a_change(workspace: Workspace, plan: ReviewedPlan) -> None:
     approve(workspace, plan.plan_id)
     plan.look()
-    assert amend_plan(plan, Wanted([Drop("many.txt", 1)]))
+    assert amend_plan(plan, ScriptedChanges([Drop("many.txt", 1)]))
     with pytest.raises(NotApproved):
         workspace.plan.execute(plan.plan_id)
     plan.reject("again")
     plan.look()
     assert plan.status is PlanStatus.PROPOSED
-    assert amend_plan(plan, Wanted([Drop("a", 1)]))
+    assert amend_plan(plan, ScriptedChanges([Drop("a", 1)]))
     assert plan.status is PlanStatus.PENDING_REVIEW
 
 
 @pytest.mark.req("PT-15")
 def test_two_at_once_do_not_mix(workspace: Workspace, plan: ReviewedPlan) -> None:
     other = ReviewedPlan(workspace, plan.plan_id)
-    amend_plan(plan, Wanted([Drop("many.txt", 1)]))
+    amend_plan(plan, ScriptedChanges([Drop("many.txt", 1)]))
     with pytest.raises(PlanChanged):
-        amend_plan(other, Wanted([Drop("many.txt", 1)]))
+        amend_plan(other, ScriptedChanges([Drop("many.txt", 1)]))
     with pytest.raises(PlanChanged):
-        amend_plan(other, Wanted([], [], [Comment("a", 1, "late")]), seen=2)
+        amend_plan(other, ScriptedChanges([], [], [ScriptedComment("a", 1, "late")]), seen=2)
     with pytest.raises(PlanChanged):
-        amend_plan(plan, Wanted([Drop("a", 1)]), seen=1)
+        amend_plan(plan, ScriptedChanges([Drop("a", 1)]), seen=1)
     assert plan.tool.get(plan.plan_id).plan.version == 2
 
 
 @pytest.mark.req("CP-11")
 def test_an_agent_is_refused(workspace: Workspace, plan: ReviewedPlan) -> None:
     plan.workspace = workspace.replace(person=Agent())
-    for wanted in (Wanted([Drop("a")]), Wanted([], [], [Comment("a", 1, "mine")])):
+    for wanted in (ScriptedChanges([Drop("a")]), ScriptedChanges([], [], [ScriptedComment("a", 1, "mine")])):
         with pytest.raises(NoChannel, match="agent"):
             amend_plan(plan, wanted)
     assert plan.tool.get(plan.plan_id).plan.version == 1

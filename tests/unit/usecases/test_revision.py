@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ringi.app.api import Workspace
 from ringi.app.integrity import verify
 from ringi.approvals.document import RevisionSubject, TypedAnswer
-from ringi.config.keys import Revision
+from ringi.config.keys import RevisionConfig
 from ringi.engine.document import ModifyAction
 from ringi.engine.process import Process, Wait
 from ringi.errors import NoChannel, NotFound, RevisionExpired, RunRace, WrongAnswer
@@ -26,7 +26,7 @@ from tests.unit.coordinator.test_revisions import described, suggestion
 from tests.unit.usecases.test_run_start import PLAN
 
 KEYS = MadeUpKeys("hers")
-SETTINGS = Revision()
+SETTINGS = RevisionConfig()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from ringi.errors import Busy, NotFound, StorageFailed, Unreviewable
 from ringi.plans.answer_document import DropSpec
 from ringi.plans.document import PlanDocument, PlanStatus
 from ringi.plans.from_revision import TakenRevision, _claimed, revisions_of, take_revision
-from ringi.tree.revision import Form, branches
+from ringi.tree.revision import RevisionForm, branches
 from tests.helpers import Person, approve, copied, environment_of, make_files
 from tests.helpers import fingerprint as whole
 from tests.unit.workspace.repositories import commit, fingerprint, git
@@ -161,7 +161,7 @@ def test_a_branch_says_what_it_is(workspace: Workspace) -> None:
     branch(workspace, {"lines.txt": changed({3: "three"})}, say=said)
     head = branch_again(workspace, {"lines.txt": changed({3: "three", 4: "four"})}, "fixup! and four")
     found = take(workspace)
-    assert found.revision.form is Form.BRANCH
+    assert found.revision.form is RevisionForm.BRANCH
     assert found.revision.ahead == 2
     document = plan(workspace)
     assert document.plan.title == "Spell three"
@@ -271,7 +271,7 @@ def test_a_range_never_takes_back_what_the_other_end_has(workspace: Workspace, d
     commit(folder, "mine")
     found = plan(workspace, f"HEAD{dots}feature")
     assert [spec.base.path for spec in found.state.action_specs] == ["new.txt"]
-    assert take(workspace, f"{dots}feature").revision.form is Form.RANGE
+    assert take(workspace, f"{dots}feature").revision.form is RevisionForm.RANGE
     with pytest.raises(NotFound):
         take(workspace, f"HEAD{dots}nothing")
 

@@ -15,7 +15,7 @@ from ringi.app.integrity import verify
 from ringi.app.restore import restore_sessions
 from ringi.approvals.document import RunSubject, TypedAnswer
 from ringi.engine.compile import RunNames, compile_run_plan
-from ringi.engine.run_parts import Planned
+from ringi.engine.run_parts import PartsInput
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import (
     NoChannel,
@@ -39,7 +39,7 @@ from tests.helpers import Person, ledger_of, open_scratch, rewire
 KEYS = MadeUpKeys("hers")
 PLAN = codec.pretty(
     compile_run_plan(
-        Planned("Add a login"), RunNames("RQ-20260102-001", "20260102-030405-0a0b0c", "2026-01-02", "main")
+        PartsInput("Add a login"), RunNames("RQ-20260102-001", "20260102-030405-0a0b0c", "2026-01-02", "main")
     )
 )
 

@@ -19,7 +19,7 @@ from ringi.kernel import codec
 from ringi.plans.document import ALL_SPECS, ActionSpec, CheckFailure, PlannedChecks, SpecKind
 from ringi.plans.tool import PlanTool
 from ringi.plans.verdict import FileStanding
-from ringi.plans.verify import Examination, Verdict, verify_plan
+from ringi.plans.verify import Examination, PlanVerdict, verify_plan
 from ringi.policy.risk_level import Risk
 from ringi.tree.check_result import CheckResult
 from tests.fakes.signing import MadeUpKeys, RealKey
@@ -76,7 +76,7 @@ def granted(ws: Workspace, keys: MadeUpKeys) -> str:
     return plan_id
 
 
-def looked_at(ws: Workspace, plan_id: str) -> Verdict:
+def looked_at(ws: Workspace, plan_id: str) -> PlanVerdict:
     return Examination(ws).plan(plan_id)
 
 

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from ringi.approvals.document import ProofKind, SignedAct
 from ringi.approvals.grant_document import GrantScope, GrantSubject
 from ringi.approvals.proof import stated
-from ringi.approvals.statement import GrantProof, InToto, Step, to_sign
+from ringi.approvals.statement import GrantProof, InToto, PathChange, to_sign
 from ringi.kernel import codec
 from ringi.ledger.subject import StepOf
-from ringi.patch.render import Changed, Side, render_patch
+from ringi.patch.render import FileDelta, FileSide, render_patch
 from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
 from ringi.provenance.ports import PastCommit
@@ -58,8 +58,8 @@ def one_file(before: bytes | None = b"one\n", after: bytes | None = b"two\n") ->
 
 
 def diff(path: str, before: bytes | None, after: bytes) -> str:
-    old = None if before is None else Side(before, "100644")
-    return render_patch([Changed(path, old, Side(after, "100644"))]).decode()
+    old = None if before is None else FileSide(before, "100644")
+    return render_patch([FileDelta(path, old, FileSide(after, "100644"))]).decode()
 
 
 Moves = list[tuple[bytes | None, bytes | None]]
@@ -84,7 +84,7 @@ def test_what_was_taken_back_with_a_signature_needs_a_new_one(before: bytes | No
     """Or whoever can push brings back what somebody approved once and regretted."""
     history, there = one_file(before), change("f", before, b"two\n")
     history.approve(statement(there))
-    history.approve(statement(Step("f", there.after, there.before), at=AT.replace("03:04", "03:05")))
+    history.approve(statement(PathChange("f", there.after, there.before), at=AT.replace("03:04", "03:05")))
     assert level(history) is Level.NONE
     assert "was taken back later" in why(history)
     history.approve(statement(there, at=AT.replace("03:04", "03:06")))
@@ -97,7 +97,7 @@ def test_what_was_taken_back_with_a_signature_needs_a_new_one(before: bytes | No
 def test_nobody_takes_an_approval_back_without_a_signature() -> None:
     history = one_file()
     history.approve(statement(ONE_TWO))
-    back = Step("f", ONE_TWO.after, ONE_TWO.before)
+    back = PathChange("f", ONE_TWO.after, ONE_TWO.before)
     history.approve(statement(back, at=AT.replace("03:04", "03:05"), proof=ProofKind.TYPED), key="")
     assert level(history) is Level.SIGNED
 
@@ -177,7 +177,7 @@ def test_a_mode_that_nobody_approved() -> None:
     history = MemoryHistory({"f": stored(b"a")}, {"f": stored(b"a", "100755")})
     history.approve(statement(change("f", b"a", b"b")))
     assert level(history) is Level.NONE
-    history.approve(statement(Step("f", stored(b"a"), stored(b"a", "100755"))))
+    history.approve(statement(PathChange("f", stored(b"a"), stored(b"a", "100755"))))
     assert level(history) is Level.SIGNED
 
 
@@ -263,7 +263,7 @@ def standing(*globs: str, kinds: tuple[SpecKind, ...] = (SpecKind.PATCH,), key: 
     return GrantProof(subject, signed, PastKeys().sign(key, signed).signature)
 
 
-def granted(grant: GrantProof, *steps: Step, at: str = AT) -> InToto:
+def granted(grant: GrantProof, *steps: PathChange, at: str = AT) -> InToto:
     return statement(*(steps or (ONE_TWO,)), proof=ProofKind.GRANT, grant=grant, at=at)
 
 
@@ -299,7 +299,7 @@ def test_what_a_standing_approval_does_not_cover(said: InToto, reason: str) -> N
 # Commits by themselves.
 
 
-def past(oid: str, message: str, *steps: Step, parents: int = 1, signature: str = "") -> PastCommit:
+def past(oid: str, message: str, *steps: PathChange, parents: int = 1, signature: str = "") -> PastCommit:
     lines = [b"tree 0", *(b"parent %d" % number for number in range(parents))]
     payload = b"\n".join([*lines, b"committer Bob <b@x> 1767300000 +0000", b"", message.encode()])
     return PastCommit(oid, message, steps, payload, signature, tuple(map(str, range(parents))))

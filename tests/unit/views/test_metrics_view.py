@@ -33,7 +33,7 @@ def figure(**changes: object) -> Figure:
     return Figure(**{**fields, "basis": Basis.DECISIONS, **changes})  # type: ignore[arg-type]
 
 
-def row(**changes: object) -> words.Row:
+def row(**changes: object) -> words.FigureRow:
     [found] = words.rows(Group(GroupName.PEOPLE, (figure(**changes),)))
     return found
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ringi.engine.compile import RunNames, compile_run_plan
-from ringi.engine.run_parts import Planned
+from ringi.engine.run_parts import PartsInput
 from ringi.engine.run_plan_view import step_lines
 from ringi.sessions.document import Criterion, Design, DesignStep, TargetPath
 
@@ -17,7 +17,7 @@ def shown(*steps: DesignStep) -> list[str]:
         test_commands=("make test",),
         steps=steps,
     )
-    plan = compile_run_plan(Planned("It", design=design), NAMES)
+    plan = compile_run_plan(PartsInput("It", design=design), NAMES)
     return [line.mark + "".join(str(span.text) for span in line.spans) for line in step_lines(plan)]
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringi.kernel.lines import Span
+from ringi.kernel.lines import TextSpan
 from ringi.kernel.text import Text
-from ringi.patch.render import Side as FileSide
-from ringi.patch.render import render
-from ringi.plans.diff_view import Content, Row, RowKind, Section, hunks_of
+from ringi.patch.render import FileSide, render
+from ringi.plans.diff_view import DiffSection, Row, RowKind, SectionContent, hunks_of
 from ringi.plans.feedback import LineComment, Side
 
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"", b"d\r", b"@@ x", b"\\ y"]), max_size=40).flatmap(
@@ -19,17 +18,21 @@ TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"", b"d\r", b"@@ x", b"\\ y
 )
 
 
-def section_of(old: bytes, new: bytes, *comments: LineComment, notes: tuple[Span, ...] = ()) -> Section:
+def section_of(
+    old: bytes, new: bytes, *comments: LineComment, notes: tuple[TextSpan, ...] = ()
+) -> DiffSection:
     diff = render("f", FileSide(old, "100644"), FileSide(new, "100644")).diff
     hunks, _ = hunks_of(diff)
-    return Section("f", "f", Text("f"), lambda: Content(hunks, notes, old=old, new=new), comments=comments)
+    return DiffSection(
+        "f", "f", Text("f"), lambda: SectionContent(hunks, notes, old=old, new=new), comments=comments
+    )
 
 
 def comment(line: int, side: Side, quote: str, text: str = "hm") -> LineComment:
     return LineComment(timestamp="", path="f", line=line, side=side, text=text, quote=quote, version=1)
 
 
-def rows_of(section: Section) -> list[Row]:
+def rows_of(section: DiffSection) -> list[Row]:
     return [section.row(index) for index in range(section.count)]
 
 
@@ -128,7 +131,7 @@ def test_a_comment_whose_line_is_gone_is_shown_beside_the_name() -> None:
 def test_hunks_know_where_they_begin_and_end() -> None:
     old = b"".join(b"%d\n" % number for number in range(100))
     new = old.replace(b"10\n", b"x\n").replace(b"50\n", b"y\n").replace(b"90\n", b"")
-    section = section_of(old, new, notes=(Span(Text("careful")),))
+    section = section_of(old, new, notes=(TextSpan(Text("careful")),))
     rows = rows_of(section)
     assert section.hunks == 3
     for hunk in (1, 2, 3):
@@ -141,7 +144,7 @@ def test_hunks_know_where_they_begin_and_end() -> None:
 
 def test_nothing_is_read_before_it_is_looked_at() -> None:
     read = []
-    section = Section("f", "f", Text("f"), lambda: read.append(1) or Content())  # type: ignore[func-returns-value]
+    section = DiffSection("f", "f", Text("f"), lambda: read.append(1) or SectionContent())  # type: ignore[func-returns-value]
     section.say([comment(1, Side.NEW, "x")])
     assert not section.loaded
     assert not read
@@ -174,7 +177,7 @@ def test_more_lines_change_nothing_else(old: bytes, new: bytes, asked: list[tupl
         assert before[row.old - 1] == after[row.new - 1] == row.data
 
 
-def changes_of(section: Section) -> list[Row]:
+def changes_of(section: DiffSection) -> list[Row]:
     return [row for row in rows_of(section) if row.kind in {RowKind.ADDED, RowKind.REMOVED}]
 
 

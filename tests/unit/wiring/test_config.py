@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ringi
 from ringi.config import keys as module
 from ringi.config.file import MAX_FILE_BYTES
-from ringi.config.keys import DEFAULTS, KEYS, SECTIONS, Config, Origin, Source
+from ringi.config.keys import DEFAULTS, KEYS, SECTIONS, Config, KeyOrigin, ValueSource
 from ringi.config.load import check_expressions, executable, load
 from ringi.config.pins import Trust
 from ringi.config.rules import Guard, Section
@@ -302,7 +302,7 @@ def test_what_guards_is_named():
 
 def test_nothing_set_gives_the_defaults(place: Place):
     config = place.load()
-    assert config == Config(sources=dict.fromkeys(KEYS, Source(Origin.DEFAULT)))
+    assert config == Config(sources=dict.fromkeys(KEYS, ValueSource(KeyOrigin.DEFAULT)))
     assert load(None, {}) == config
     assert load(place.root / "nowhere", {}) == config
 
@@ -324,8 +324,8 @@ def test_every_key_can_be_set_in_the_users_file(place: Place, name: str):
     place.user.write_text("# first line\n" + written({name: value}))
     config = place.load()
     assert KEYS[name].of(config) == frozen(value)
-    assert config.sources[name] == Source(Origin.USER, f"{place.user}:{name.count('.') + 2}")
-    others = {key for key, source in config.sources.items() if source.origin is not Origin.DEFAULT}
+    assert config.sources[name] == ValueSource(KeyOrigin.USER, f"{place.user}:{name.count('.') + 2}")
+    others = {key for key, source in config.sources.items() if source.origin is not KeyOrigin.DEFAULT}
     assert others == {name}
 
 
@@ -338,7 +338,7 @@ def test_every_key_but_commands_can_be_set_in_the_projects_file(place: Place, na
     if KEYS[name].rule.guard.adds:
         wanted = tuple(dict.fromkeys((*KEYS[name].default, *wanted)))
     assert KEYS[name].of(config) == wanted
-    assert config.sources[name] == Source(Origin.PROJECT, f"{place.project}:{name.count('.') + 1}")
+    assert config.sources[name] == ValueSource(KeyOrigin.PROJECT, f"{place.project}:{name.count('.') + 1}")
     assert not config.notes
 
 
@@ -348,7 +348,7 @@ def test_every_key_can_be_set_by_its_variable(place: Place, name: str):
     variable = "RINGI_" + name.upper().replace(".", "_")
     config = place.load(**{variable: in_variable(value)})
     assert KEYS[name].of(config) == frozen(value)
-    assert config.sources[name] == Source(Origin.ENVIRONMENT, variable)
+    assert config.sources[name] == ValueSource(KeyOrigin.ENVIRONMENT, variable)
     assert not config.notes
 
 
@@ -362,7 +362,7 @@ def test_the_project_comes_after_the_user_and_the_environment_last(place: Place,
     assert KEYS[name].of(place.load()) == frozen(second)
     config = place.load(**{KEYS[name].variable: in_variable(first)})
     assert KEYS[name].of(config) == frozen(first)
-    assert config.sources[name].origin is Origin.ENVIRONMENT
+    assert config.sources[name].origin is KeyOrigin.ENVIRONMENT
 
 
 def test_where_the_users_file_is():
@@ -445,11 +445,11 @@ def test_what_the_project_forbids_is_added_to_the_rest(place: Place):
     name = "limits.forbidden_extensions"
     config = place.load()
     assert config.limits.forbidden_extensions == (".exe", ".dll", ".so")
-    assert config.sources[name] == Source(Origin.USER, f"{place.user}:1", f"{place.project}:2")
+    assert config.sources[name] == ValueSource(KeyOrigin.USER, f"{place.user}:1", f"{place.project}:2")
     config = place.load(RINGI_LIMITS_FORBIDDEN_EXTENSIONS="bin")
     assert config.limits.forbidden_extensions == (".bin", ".exe", ".so")
-    assert config.sources[name] == Source(
-        Origin.ENVIRONMENT, "RINGI_LIMITS_FORBIDDEN_EXTENSIONS", f"{place.project}:2"
+    assert config.sources[name] == ValueSource(
+        KeyOrigin.ENVIRONMENT, "RINGI_LIMITS_FORBIDDEN_EXTENSIONS", f"{place.project}:2"
     )
     place.project.write_text("limits: {forbidden_extensions: []}\n")
     assert place.load().limits.forbidden_extensions == (".exe", ".dll")
@@ -458,8 +458,8 @@ def test_what_the_project_forbids_is_added_to_the_rest(place: Place):
 def test_commands_of_the_project_are_ignored_and_named(place: Place):
     place.project.write_text("with:\n  carry: [node_modules/]\n  checks: [make test]\n")
     config = place.load()
-    assert config.beside == module.Beside(carry=("node_modules",))
-    assert config.sources["with.checks"] == Source(Origin.IGNORED, f"{place.project}:3")
+    assert config.beside == module.BesideConfig(carry=("node_modules",))
+    assert config.sources["with.checks"] == ValueSource(KeyOrigin.IGNORED, f"{place.project}:3")
     assert str(config.sources["with.checks"].origin) == "project (not trusted, ignored)"
     assert [str(note) for note in config.notes] == [
         f"{place.project}:3: with.checks is ignored; commands from a project count once it is trusted"
@@ -467,11 +467,11 @@ def test_commands_of_the_project_are_ignored_and_named(place: Place):
     place.user.write_text("with: {checks: [pytest -q]}\n")
     config = place.load()
     assert config.beside.checks == ("pytest -q",)
-    assert config.sources["with.checks"].origin is Origin.USER
+    assert config.sources["with.checks"].origin is KeyOrigin.USER
     assert len(config.notes) == 1
     config = place.load(RINGI_WITH_CHECKS="tox, ruff check")
     assert config.beside.checks == ("tox", "ruff check")
-    assert config.sources["with.checks"].origin is Origin.ENVIRONMENT
+    assert config.sources["with.checks"].origin is KeyOrigin.ENVIRONMENT
 
 
 def some_values(name: str) -> st.SearchStrategy[Any]:
@@ -704,7 +704,7 @@ def test_a_project_masks_more_and_never_less(place: Place):
     place.trust()
     config = place.load()
     assert config.logs == module.Logs(detail="off", mask=("EMP-[0-9]+", "PIN"))
-    assert config.sources["logs.mask"] == Source(Origin.USER, f"{place.user}:1", f"{place.project}:1")
+    assert config.sources["logs.mask"] == ValueSource(KeyOrigin.USER, f"{place.user}:1", f"{place.project}:1")
     assert not config.notes
 
 
@@ -713,7 +713,7 @@ def test_what_a_project_masks_is_compiled_only_in_a_child_before_it_is_trusted(p
     place.project.write_text("logs:\n  mask:\n    - '(a+)+$'\n    - x\n    - '('\n    - '['\n")
     config = place.load()
     assert config.logs.mask == ()
-    assert config.sources["logs.mask"].origin is Origin.IGNORED
+    assert config.sources["logs.mask"].origin is KeyOrigin.IGNORED
     with pytest.raises(BadConfiguration, match=r"config\.yaml:5: logs\.mask cannot hold \"\(\""):
         check_expressions(place.workspace)
     place.trust()
@@ -768,7 +768,7 @@ def test_plain_spellings_people_use_are_taken(place: Place):
     assert (config.lock.wait_sec, config.checks.timeout_sec) == (3.0, 100.0)
     assert isinstance(config.lock.wait_sec, float)
     assert (config.keep.replaced_days, config.language) == (33, "ja")
-    assert config.beside == module.Beside(carry=("日本/語", ".venv"), checks=("make test",))
+    assert config.beside == module.BesideConfig(carry=("日本/語", ".venv"), checks=("make test",))
 
 
 def test_a_glob_that_ends_in_a_slash_means_what_is_below(place: Place):

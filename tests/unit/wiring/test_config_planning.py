@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ringi.config.keys import KEYS, Config, Level, Origin, Strategy
+from ringi.config.keys import KEYS, Config, DecompositionLevel, KeyOrigin, PlanningStrategy
 from ringi.config.load import load
 from ringi.engine.levels import Measure, measure_of, subtask_limit
 from ringi.errors import BadConfiguration
@@ -222,7 +222,7 @@ def place(tmp_path: Path) -> Place:
 def test_the_chapters_are_taken_as_they_are_written(place: Place, chapter: str):
     mine = place.load(user=CHAPTERS[chapter])
     assert mine.notes == ()
-    assert any(source.origin is Origin.USER for source in mine.sources.values())
+    assert any(source.origin is KeyOrigin.USER for source in mine.sources.values())
     place.load(project=CHAPTERS[chapter])  # a project may say the same
 
 
@@ -253,7 +253,7 @@ def test_the_chapters_say_the_defaults(place: Place):
 def test_the_six_variables_come_last(place: Place, variable: str, text: str, name: str, value: Any):
     config = place.load(user=CHAPTERS["9.1"], project=CHAPTERS["9.1"], **{variable: text})
     assert KEYS[name].of(config) == value
-    assert config.sources[name] == (Origin.ENVIRONMENT, variable, "")
+    assert config.sources[name] == (KeyOrigin.ENVIRONMENT, variable, "")
     refusal = place.refused(**{variable: "perhaps so"})
     assert refusal.startswith(f"{variable}: {name} ")
 
@@ -363,9 +363,9 @@ planning:
 """
     config = place.load(user=text)
     assert subtask_limit(config) == 10
-    assert config.planning.strategy is Strategy.SIMPLE
+    assert config.planning.strategy is PlanningStrategy.SIMPLE
     assert measure_of(501, config) == Measure(
-        Level.MINIMAL, 2, 5, hierarchical=False, reasoned=False, at_once=True
+        DecompositionLevel.MINIMAL, 2, 5, hierarchical=False, reasoned=False, at_once=True
     )
 
 

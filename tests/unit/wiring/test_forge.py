@@ -10,7 +10,7 @@ import pytest
 
 from ringi.approvals.configured_permits import permits_of
 from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project
-from ringi.config.keys import Origin, Source
+from ringi.config.keys import KeyOrigin, ValueSource
 from ringi.config.load import load
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken, NotPermitted
 from ringi.forges.configured import KnownForges
@@ -185,7 +185,7 @@ def test_project_cannot_name_where_the_token_goes(clone: Path):
         found.at("https://evil.example/acme/app")
     trusted = msgspec.structs.replace(
         config_with(**{"forge.base_url": "https://evil.example", "forge.kind": "github"}),
-        sources={"forge.base_url": Source(Origin.PROJECT, "config.yaml:2")},
+        sources={"forge.base_url": ValueSource(KeyOrigin.PROJECT, "config.yaml:2")},
     )
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(clone.parent / "home"), **TOKENS}
     there = KnownForges(trusted, environment, clone)

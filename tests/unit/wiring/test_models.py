@@ -8,7 +8,7 @@ from ringi.errors import NoExtra, NoModelKey, UnknownModel
 from ringi.models import providers
 from ringi.models.client import ModelClient
 from ringi.models.configured import choose
-from ringi.models.recording import Recording, Replay
+from ringi.models.recording import RecordedModel, Recording
 from tests.helpers import assert_not_loaded, modules_after
 from tests.tables import each
 
@@ -45,7 +45,7 @@ def test_recordings_are_in_the_current_folder(tmp_path):
         assert model._path == tmp_path / "talk.jsonl"
     assert _choose("record:/elsewhere/talk", folder=tmp_path)._path == Path("/elsewhere/talk")
     (tmp_path / "talk.jsonl").touch()
-    assert isinstance(_choose("replay:talk.jsonl", folder=tmp_path), Replay)
+    assert isinstance(_choose("replay:talk.jsonl", folder=tmp_path), RecordedModel)
 
 
 @each(

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.config.keys import Run
+from ringi.config.keys import RunConfig
 from ringi.errors import Interrupted, NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.hidden import Hidden, hidden
-from ringi.kernel.process.sandbox import How, Mount, Places, arguments, kept_of, sees
+from ringi.kernel.process.sandbox import How, Mount, SandboxPlaces, arguments, kept_of, sees
 from ringi.kernel.process.supervisor import read_stat
-from ringi.tree.commands import Ran, WorkspaceCommands
+from ringi.tree.commands import CommandRun, WorkspaceCommands
 from tests.helpers import python
 
 PATIENCE = 90.0
@@ -44,7 +44,7 @@ class Place:
         environment = self.environment | more.get("environment", {})
         names = more.get("names", ())
         hidden = more.get("hidden", (self.state,))
-        settings = Run(kind, environment=names, output_bytes=output_bytes)
+        settings = RunConfig(kind, environment=names, output_bytes=output_bytes)
         path = more.get("environment", {}).get("PATH", SYSTEM_PATH)
         return Commands(self.root, environment, settings, hidden, sandbox_path=path)
 
@@ -95,7 +95,7 @@ def gone(pid: int) -> bool:
 @pytest.mark.req("PT-7")
 def test_arguments_are_no_shell_words(place: Place):
     ran = place.commands().run(["printf", "%s|", "a b", "$HOME", ";", "*", ""], "", timeout_sec=PATIENCE)
-    assert ran._replace(duration_sec=0) == Ran(
+    assert ran._replace(duration_sec=0) == CommandRun(
         0, "a b|$HOME|;|*||", cut=False, timed_out=False, duration_sec=0
     )
 
@@ -164,7 +164,7 @@ def test_no_secret_is_passed_on(place: Place):
 
 @given(st.dictionaries(st.from_regex(r"[A-Z_]{1,20}", fullmatch=True), st.just("x"), max_size=30))
 def test_only_named_variables_are_passed_on(environment: dict[str, str]):
-    commands = WorkspaceCommands(Path("/"), environment, Run("off", environment=("MY_FLAG",)), ())
+    commands = WorkspaceCommands(Path("/"), environment, RunConfig("off", environment=("MY_FLAG",)), ())
     words = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "PROXY", "SOCK", "_KEY", "PRELOAD", "OPTIONS")
     assert not [
         name for name in commands._passed(environment, Path("/")) if any(word in name for word in words)
@@ -301,7 +301,7 @@ def test_a_sandbox_that_cannot_be_started(place: Place):
 def test_nobody_else_brings_a_sandbox(place: Place):
     """One in PATH that does nothing would let everything through."""
     fake = fake_bwrap(place.base / "bin", "exit 0\n")
-    found = WorkspaceCommands(place.root, place.environment | fake, Run("auto"), ())._bwrap()
+    found = WorkspaceCommands(place.root, place.environment | fake, RunConfig("auto"), ())._bwrap()
     assert found is None or Path(found).parent != place.base / "bin"
 
 
@@ -319,7 +319,7 @@ def paths(*names: str) -> list[Path]:
 
 
 def mounts(root: Path, read_only: list[Path], hidden: list[Path]) -> tuple[Mount, ...]:
-    places = Places((Mount(root, How.WRITE),), Hidden(tuple(hidden)), tuple(read_only))
+    places = SandboxPlaces((Mount(root, How.WRITE),), Hidden(tuple(hidden)), tuple(read_only))
     return sandbox.mounts(places)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ringi.errors import CopyFailed, NotFound, PathRefused, StorageFailed
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.difference import LARGEST_FILE, CopyChange
-from ringi.tree.tree_capture import Shadow
+from ringi.tree.tree_capture import WorktreeCapture
 from tests.helpers import deep_folders, holds_soon, shallow_stack
 from tests.unit.workspace.repositories import (
     as_another_user,
@@ -414,10 +414,10 @@ class TestDifference:
             CopyChange("n/new", None, "100644", None, b"\0\xff\r\n"),
             CopyChange("ü", None, "100644", None, b""),
         )
-        assert difference.base == Shadow(tmp_path / "state/git", root).capture().tree
+        assert difference.base == WorktreeCapture(tmp_path / "state/git", root).capture().tree
         for change in difference.changes:
             apply(root, change)
-        assert difference.tree == Shadow(tmp_path / "state/git", root).capture().tree
+        assert difference.tree == WorktreeCapture(tmp_path / "state/git", root).capture().tree
 
     @pytest.mark.parametrize(
         "deed",
@@ -810,7 +810,7 @@ def test_the_difference_turns_the_base_into_the_final_tree(tmp_path, before, dir
     for change in sorted(difference.changes, key=lambda change: change.after is not None):
         apply(root, change)
     assert plain_files(root) == plain_files(copy.tree)
-    assert Shadow(folder / "state/git", root).capture().tree == difference.tree
+    assert WorktreeCapture(folder / "state/git", root).capture().tree == difference.tree
     copy.remove()
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ringi.config.keys import Run
+from ringi.config.keys import RunConfig
 from ringi.errors import Interrupted
 from ringi.kernel.places import Places, places_of
 from ringi.kernel.process.capture import last
@@ -253,7 +253,7 @@ def test_checks_in_the_sandbox_use_one_copy(places: Places) -> None:
         pytest.skip(why)
 
     def commands_in(root: Path) -> WorkspaceCommands:
-        return WorkspaceCommands(root, ENVIRONMENT, Run(output_bytes=10_000), (places.states,))
+        return WorkspaceCommands(root, ENVIRONMENT, RunConfig(output_bytes=10_000), (places.states,))
 
     check = CopyChecks(places, ENVIRONMENT, 60, commands_in=commands_in)
     look = "find . -path ./.git -prune -o -type f -print | sort | xargs sha1sum; git status --porcelain"

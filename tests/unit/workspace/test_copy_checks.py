@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from ringi.config.keys import Run
+from ringi.config.keys import RunConfig
 from ringi.errors import CopyFailed, PathRefused, StorageFailed
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.places import Places, places_of
@@ -169,7 +169,7 @@ def test_bytes_that_nobody_approved_are_checked_in_the_sandbox_of_a_plan(places:
         places,
         command,
         environment={"TOKEN": "t"},
-        commands_in=lambda tree: WorkspaceCommands(tree, environment, Run(), (tmp_path / "home",)),
+        commands_in=lambda tree: WorkspaceCommands(tree, environment, RunConfig(), (tmp_path / "home",)),
     )
     assert result.exit_code == 0, result.output
     assert re.search(r"^\d{8}-\d{6}-[0-9a-f]{8}$", result.output, re.MULTILINE)

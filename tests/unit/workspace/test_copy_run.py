@@ -10,7 +10,7 @@ from ringi.kernel.places import Places, places_of
 from ringi.kernel.process.capture import last
 from ringi.tree.commands import Invocation
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_run import SCRATCH, CopyRun, ScratchCopies, Touched
+from ringi.tree.copy_run import SCRATCH, CopyEffect, CopyRun, ScratchCopies
 from tests.helpers import environment_of
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "OLDPWD": "/elsewhere", "GIT_DIR": "/elsewhere", "OWN": "1"}
@@ -46,24 +46,24 @@ def test_nothing_leads_from_the_copy_back_to_the_workspace(places: Places) -> No
 @pytest.mark.parametrize(
     ("command", "touched"),
     [
-        ("true", Touched.NOTHING),
-        ("echo new > beside.txt", Touched.ADDED),
-        ("echo other > README.md", Touched.REWRITTEN),
-        ("rm README.md", Touched.REWRITTEN),
-        ("rm README.md; ln -s app README.md", Touched.REWRITTEN),
-        ("rm -rf app; git init -q app", Touched.REWRITTEN),
-        ("ln -s README.md link; mkdir new; git init -q new", Touched.ADDED),
-        ("rm -rf .[!.]* *", Touched.REWRITTEN),
+        ("true", CopyEffect.NOTHING),
+        ("echo new > beside.txt", CopyEffect.ADDED),
+        ("echo other > README.md", CopyEffect.REWRITTEN),
+        ("rm README.md", CopyEffect.REWRITTEN),
+        ("rm README.md; ln -s app README.md", CopyEffect.REWRITTEN),
+        ("rm -rf app; git init -q app", CopyEffect.REWRITTEN),
+        ("ln -s README.md link; mkdir new; git init -q new", CopyEffect.ADDED),
+        ("rm -rf .[!.]* *", CopyEffect.REWRITTEN),
     ],
 )
-def test_what_a_command_did_to_the_files(places: Places, command: str, touched: Touched) -> None:
+def test_what_a_command_did_to_the_files(places: Places, command: str, touched: CopyEffect) -> None:
     with ScratchCopies(places, ENVIRONMENT) as copies:
         first = copies.current()
         said(first, command)
         assert first.touched() is touched
         again = copies.current()
-        assert (again is first) == (touched is not Touched.REWRITTEN)
-        assert again.touched() in {Touched.NOTHING, touched}
+        assert (again is first) == (touched is not CopyEffect.REWRITTEN)
+        assert again.touched() in {CopyEffect.NOTHING, touched}
     assert WorkCopy.all(places.copies) == []
 
 

@@ -11,18 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel import codec
-from ringi.project.diagnostics import Format, Limits, Parsed, Place, Unparsed, merged, parse
+from ringi.project.diagnostics import (
+    CheckPlace,
+    DiagnosticLimits,
+    Format,
+    ParsedDiagnostics,
+    Unparsed,
+    merged,
+    parse,
+)
 from ringi.project.state import Diagnostic, Severity
 from tests.tables import each
 
 FILES = frozenset(["a.py", "src/b.c", "app/(group)/page.tsx", "with space.py", "日本.py", "12", "x&y.py"])
-HERE = Place(("/copy/tree", "/real/tree"), FILES)
+HERE = CheckPlace(("/copy/tree", "/real/tree"), FILES)
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
-def parsed(data: bytes | str, form: Format = Format.AUTO, **more: Any) -> Parsed:
+def parsed(data: bytes | str, form: Format = Format.AUTO, **more: Any) -> ParsedDiagnostics:
     result = parse(data.encode() if isinstance(data, str) else data, HERE, form, **more)
-    assert isinstance(result, Parsed), result
+    assert isinstance(result, ParsedDiagnostics), result
     return result
 
 
@@ -114,7 +122,7 @@ def test_other_lines_say_nothing(line: str):
 
 @each("path", ["../a.py", "/a.py", "/copy/tree/../a.py", "/copy/treea.py", "gone.py", "~"])
 def test_files_that_are_not_the_projects_are_dropped_and_counted(path: str):
-    assert parsed(f"{path}:3: x\na.py:1: y\n") == Parsed((Diagnostic("a.py", "y", 1),), outside=1)
+    assert parsed(f"{path}:3: x\na.py:1: y\n") == ParsedDiagnostics((Diagnostic("a.py", "y", 1),), outside=1)
     assert parsed(sarif(result(path))).outside == 1
     assert parsed(json.dumps([{"filename": path, "message": "x"}])).outside == 1
 
@@ -156,8 +164,8 @@ def test_ruffs_json():
         Diagnostic("a.py", "m", 2, 1, ERROR, "", "ruff"),
     )
     assert parsed(b" \n", errors=json.dumps(rows).encode()) == parsed(json.dumps(rows))
-    assert parsed("[]\n") == Parsed(())
-    assert parsed(b"\xef\xbb\xbf[ ]", Format.RUFF) == Parsed(())
+    assert parsed("[]\n") == ParsedDiagnostics(())
+    assert parsed(b"\xef\xbb\xbf[ ]", Format.RUFF) == ParsedDiagnostics(())
 
 
 @pytest.mark.parametrize("form", ["json", "sarif", "concise"])
@@ -171,8 +179,8 @@ def test_the_real_ruff_says_the_same_in_each_of_its_forms(tmp_path: Path, form: 
         check=False,
     )
     assert ran.returncode == 1
-    told = parse(ran.stdout, Place((str(tmp_path),), FILES), source="ruff")
-    assert isinstance(told, Parsed)
+    told = parse(ran.stdout, CheckPlace((str(tmp_path),), FILES), source="ruff")
+    assert isinstance(told, ParsedDiagnostics)
     assert [(one.file, one.line, one.column, one.code, one.source) for one in told.diagnostics] == [
         ("a.py", 1, 8, "F401", "ruff"),
         ("a.py", 2, 7, "F821", "ruff"),
@@ -250,7 +258,7 @@ def test_a_place_in_sarif_has_many_spellings(artifact: dict[str, Any], run: dict
 )
 def test_no_place_of_ours_is_counted(artifact: dict[str, Any], run: dict[str, Any]):
     one = {"message": {"text": "m"}, "locations": [{"physicalLocation": {"artifactLocation": artifact}}]}
-    assert parsed(sarif(one, **run)) == Parsed((), outside=1)
+    assert parsed(sarif(one, **run)) == ParsedDiagnostics((), outside=1)
     assert parsed(sarif({"message": {"text": "m"}})).outside == 1
 
 
@@ -265,7 +273,7 @@ def test_no_place_of_ours_is_counted(artifact: dict[str, Any], run: dict[str, An
     ],
 )
 def test_what_a_tool_says_to_leave_alone_is_left_alone(more: dict[str, Any]):
-    assert parsed(sarif(result(**more))) == Parsed(())
+    assert parsed(sarif(result(**more))) == ParsedDiagnostics(())
     assert len(parsed(sarif(result(suppressions=[{"status": "rejected"}]))).diagnostics) == 1
 
 
@@ -308,9 +316,9 @@ def test_what_cannot_be_read_is_a_reason(data: bytes, form: Format):
 def test_too_much_is_a_reason():
     many = "".join(f"a.py:{number}: x\n" for number in range(1, 60))
     assert len(parsed(many).diagnostics) == 59
-    assert refused(many, limits=Limits(diagnostics=50)) == "it names more than 50 places"
-    assert "it names more than" in refused("a.py:1: x\n" * 11, limits=Limits(named=10))
-    short = Limits(output_bytes=100)
+    assert refused(many, limits=DiagnosticLimits(diagnostics=50)) == "it names more than 50 places"
+    assert "it names more than" in refused("a.py:1: x\n" * 11, limits=DiagnosticLimits(named=10))
+    short = DiagnosticLimits(output_bytes=100)
     assert refused("a" * 101, limits=short) == "it printed more than 100 bytes"
     assert refused("", errors=b"a" * 101, limits=short) == "it printed more than 100 bytes"
 
@@ -332,7 +340,7 @@ def test_a_line_that_no_file_has_is_no_line(number: int):
 
 @given(data=st.binary(max_size=200), form=st.sampled_from(Format))
 def test_any_bytes_are_read_or_refused(data: bytes, form: Format):
-    assert isinstance(parse(data, HERE, form, errors=data), Parsed | Unparsed)
+    assert isinstance(parse(data, HERE, form, errors=data), ParsedDiagnostics | Unparsed)
 
 
 _JSON = st.recursive(
@@ -353,7 +361,7 @@ _JSON = st.recursive(
 
 @given(value=_JSON, form=st.sampled_from(Format))
 def test_any_json_is_read_or_refused(value: Any, form: Format):
-    assert isinstance(parse(json.dumps(value).encode(), HERE, form), Parsed | Unparsed)
+    assert isinstance(parse(json.dumps(value).encode(), HERE, form), ParsedDiagnostics | Unparsed)
 
 
 _DIAGNOSTICS = st.builds(
@@ -378,5 +386,5 @@ def test_sarif_carries_every_field(diagnostics: list[Diagnostic]):
         words = {"message": {"text": one.message}, "level": one.severity}
         rows.append({**words, **named, "locations": [{"physicalLocation": where}]})
     told = parsed(sarif(*rows))
-    assert told == Parsed(merged([diagnostics]))
+    assert told == ParsedDiagnostics(merged([diagnostics]))
     assert codec.canonical(told.diagnostics)

@@ -8,7 +8,7 @@ import pytest
 
 from ringi.tree.copy import WorkCopy
 from ringi.tree.snapshot import Snapshots
-from ringi.tree.tree_capture import Shadow
+from ringi.tree.tree_capture import WorktreeCapture
 
 MIB = 1024 * 1024
 ROOM = 64 * MIB
@@ -72,7 +72,7 @@ def test_what_a_copy_borrowed_stays_as_long_as_the_copy(root: Path, tmp_path: Pa
     copy = WorkCopy.make(root, tmp_path / "state", tmp_path / "cache")
     (root / "first.txt").unlink()
     grow(root)
-    lent = Shadow(tmp_path / "state" / "git", root).git
+    lent = WorktreeCapture(tmp_path / "state" / "git", root).git
     assert b"first.txt" in lent.run("ls-tree", "-r", copy.base)
     (copy.tree / "second.txt").write_text("second\n")
     assert [change.path for change in copy.shadow.changes(copy.shadow.capture().tree)] == [b"second.txt"]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.config.keys import Config, Origin
+from ringi.config.keys import Config, KeyOrigin
 from ringi.config.load import executable, load
-from ringi.config.pins import SIGNERS, Part, Pin, Trust, TrustState, Verdict, commands_part
+from ringi.config.pins import SIGNERS, Pin, PinnedPart, Trust, TrustState, TrustVerdict, commands_part
 from ringi.errors import BadConfiguration, InTheWay
 from ringi.kernel.places import project_file, signers_file, trust_file
 from tests.helpers import NOBODY, in_child, reachable_folder
@@ -40,7 +40,7 @@ class Place:
     def trust(self) -> Trust:
         return Trust(self.workspace, self.environment)
 
-    def look(self) -> Verdict:
+    def look(self) -> TrustVerdict:
         return self.trust.state(executable(self.workspace))
 
     def pin(self) -> Pin:
@@ -65,7 +65,7 @@ def place(tmp_path: Path) -> Place:
 def test_nothing_to_trust(place: Place):
     assert place.look().state is TrustState.NOTHING
     place.configure("language: ja\nwith: {carry: [node_modules]}\n")
-    assert place.look() == Verdict(TrustState.NOTHING, (), place.look().digest)
+    assert place.look() == TrustVerdict(TrustState.NOTHING, (), place.look().digest)
     assert place.load().trust is None
 
 
@@ -85,13 +85,13 @@ def test_commands_count_once_they_are_pinned_and_not_after_a_change(place: Place
     place.configure(BOTH)
     config = place.load()
     assert (config.beside.checks, config.diagnostics.commands) == ((), ())
-    assert config.sources["with.checks"].origin is Origin.IGNORED
+    assert config.sources["with.checks"].origin is KeyOrigin.IGNORED
     assert len(config.notes) == 2
     place.pin()
     config = place.load()
     assert config.beside.checks == ("make test",)
     assert config.diagnostics.commands == ("ruff check", "mypy")
-    assert config.sources["with.checks"].origin is Origin.PROJECT
+    assert config.sources["with.checks"].origin is KeyOrigin.PROJECT
     assert not config.notes
     place.configure(BOTH.replace("mypy", "mypy; curl evil"))
     config = place.load()
@@ -111,7 +111,7 @@ def test_a_model_and_its_address_count_once_they_are_pinned(place: Place):
     place.pin()
     config = place.load()
     assert (config.model, config.llm.base_url) == ("openai:gpt-5", "http://models.internal/v1")
-    assert config.sources["model"].origin is Origin.PROJECT
+    assert config.sources["model"].origin is KeyOrigin.PROJECT
     assert place.load(RINGI_MODEL="playbook").model == "playbook"
     place.configure("model: openai:gpt-5\nllm: {base_url: 'http://evil.invalid/v1'}\n")
     config = place.load()
@@ -376,7 +376,7 @@ def test_pins_set_at_the_same_time_are_all_kept(tmp_path: Path):
 def test_a_part_that_comes_later_is_untrusted_until_then(place: Place):
     place.configure(CHECKS)
     place.pin()
-    later = (*executable(place.workspace), Part("mcp.servers", ("npx server",), "0" * 64))
+    later = (*executable(place.workspace), PinnedPart("mcp.servers", ("npx server",), "0" * 64))
     verdict = place.trust.state(later)
     assert verdict.state is TrustState.CHANGED
     assert verdict.changed == ("mcp.servers",)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ringi.errors import CopyFailed
-from ringi.tree.tree_capture import Captured, Shadow
+from ringi.tree.tree_capture import CapturedTree, WorktreeCapture
 from tests.unit.workspace.repositories import (
     WatchedGit,
     as_another_user,
@@ -38,14 +38,14 @@ def store(tmp_path):
 def captured_files(root, store):
     """A capture in which nothing of the person's own folder may change."""
     with untouched(root):
-        captured = Shadow(store, root).capture()
+        captured = WorktreeCapture(store, root).capture()
     return captured, files_of(root, captured.tree, store)
 
 
 def fresh_tree(root, tmp_path):
     """The tree that a private directory without a past gives for the same state."""
     other = tmp_path / f"fresh-{time.monotonic_ns()}"
-    return Shadow(other, root).capture().tree
+    return WorktreeCapture(other, root).capture().tree
 
 
 class TestExactBytes:
@@ -59,7 +59,7 @@ class TestExactBytes:
         write(root, {"staged": "and changed again"})
         (root / "gone").unlink()
         captured, files = captured_files(root, store)
-        assert captured == Captured(captured.tree, (), ())
+        assert captured == CapturedTree(captured.tree, (), ())
         assert {name: data for name, (_, data) in files.items()} == {
             ".gitignore": b"*.log\n",
             "a": b"1",
@@ -116,7 +116,7 @@ class TestExactBytes:
 
     def test_a_changed_file_with_its_old_time(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1"})
-        shadow = Shadow(store, root)
+        shadow = WorktreeCapture(store, root)
         os.utime(root / "a", (1, 1))
         first = shadow.capture().tree
         time.sleep(1.1)  # the time of the change of its state is compared in seconds
@@ -141,7 +141,7 @@ class TestWhatCounts:
         write(root, dict.fromkeys(["by-tree", "by-exclude", "by-person", "sub/inner", ".agent/logs/x"], "x"))
         _, files = captured_files(root, store)
         assert set(files) == {".gitignore", "sub/.gitignore", "a"}
-        assert Shadow(store, root).ignored() == ("by-exclude", "by-person", "by-tree", "sub/inner")
+        assert WorktreeCapture(store, root).ignored() == ("by-exclude", "by-person", "by-tree", "sub/inner")
 
     def test_default_place_of_the_persons_rules(self, tmp_path, store, home, monkeypatch):
         root = repository(tmp_path / "r", {"a": "1"})
@@ -194,7 +194,7 @@ class TestWhatCounts:
         root = repository(tmp_path / "r", {"a": "1", ".gitignore": "*.log\n", "kept.log": "1"})
         git(root, "add", "-f", "kept.log")
         watched = WatchedGit(monkeypatch, tmp_path / "bin")
-        shadow = Shadow(store, root)
+        shadow = WorktreeCapture(store, root)
         for _ in range(2):
             shadow.capture()
         watched.asked()
@@ -235,7 +235,7 @@ class TestWhatCounts:
 
     def test_every_state_gives_the_same_tree_as_a_fresh_start(self, tmp_path, store):
         root = repository(tmp_path / "r", {f"d{n}/f": str(n) for n in range(5)})
-        shadow = Shadow(store, root)
+        shadow = WorktreeCapture(store, root)
         for step in range(5):
             write(root, {f"d{step}/f": "changed", f"new{step}": "x", ".gitignore": f"new{step - 1}\n"})
             assert shadow.capture().tree == fresh_tree(root, tmp_path)
@@ -252,7 +252,7 @@ class TestKindsOfWorkspace:
     def test_becomes_a_repository_later(self, tmp_path, store):
         root = tmp_path / "r"
         write(root, {"a": "1"})
-        shadow = Shadow(store, root)
+        shadow = WorktreeCapture(store, root)
         first = shadow.capture().tree
         git(root, "init", "-q")
         commit(root)
@@ -298,13 +298,13 @@ class TestHostile:
         for _ in range(2):
             _, files = captured_files(root, store)
             assert files["a"] == ("100644", b"dirty")
-            Shadow(store, root).ignored()
+            WorktreeCapture(store, root).ignored()
         assert not (tmp_path / "marker").exists()
         assert fingerprint(root / ".git") == git_dir
 
     def test_what_was_planted_in_our_own_directory_is_put_right(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1"})
-        Shadow(store, root).capture()
+        WorktreeCapture(store, root).capture()
         trap = tmp_path / "trap"
         trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/marker\n")
         trap.chmod(0o755)
@@ -326,7 +326,7 @@ class TestUnreadable:
         open_up(tmp_path)
 
         def work() -> None:
-            Shadow(store, root).capture()
+            WorktreeCapture(store, root).capture()
             write(root, {"tracked": "changed"})
             for name, mode in {
                 "tracked": 0,
@@ -338,7 +338,7 @@ class TestUnreadable:
             }.items():
                 (root / name).chmod(mode)
             for _ in range(2):
-                captured = Shadow(store, root).capture()
+                captured = WorktreeCapture(store, root).capture()
                 assert set(captured.unreadable) >= {"tracked", "secret", "dark\x01"}
                 assert any(name.startswith("closed") for name in captured.unreadable)
                 assert any(name.startswith("half") for name in captured.unreadable)
@@ -346,7 +346,7 @@ class TestUnreadable:
                 assert set(files_of(root, captured.tree, store)) == {"a", ".gitignore"}
             for name in ("tracked", "secret", "closed", "half", "dark\x01", "skip"):
                 (root / name).chmod(0o700)
-            captured = Shadow(store, root).capture()
+            captured = WorktreeCapture(store, root).capture()
             assert captured.unreadable == ()
             assert len(files_of(root, captured.tree, store)) == 7
 
@@ -361,7 +361,7 @@ class TestUnreadable:
         monkeypatch.chdir(root)  # the path of a socket must be short
         with socket.socket(socket.AF_UNIX) as server:
             server.bind("socket")
-            captured = Shadow(store, root).capture()
+            captured = WorktreeCapture(store, root).capture()
         assert captured.unreadable == ("a",)
         assert set(files_of(root, captured.tree, store)) == {"b"}
 
@@ -382,7 +382,7 @@ class TestUnreadable:
             root = repository(tmp_path / "r", {"a": "1"})
             write(root, {"big": os.urandom(1_000_000)})
             with pytest.raises(CopyFailed, match=r"No space left|write"):
-                Shadow(small / "git", root).capture()
+                WorktreeCapture(small / "git", root).capture()
         finally:
             subprocess.run(["umount", small], check=True)
 
@@ -390,22 +390,22 @@ class TestUnreadable:
 class TestSurviving:
     def test_locks_of_a_crash(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1"})
-        tree = Shadow(store, root).capture().tree
+        tree = WorktreeCapture(store, root).capture().tree
         write(store, {"index.lock": "x", "index.next": "x", "index.next.lock": "x"})
-        assert Shadow(store, root).capture().tree == tree
+        assert WorktreeCapture(store, root).capture().tree == tree
 
     def test_damaged_index(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1"})
-        tree = Shadow(store, root).capture().tree
+        tree = WorktreeCapture(store, root).capture().tree
         for damage in (b"", b"nonsense", b"DIRC\0\0\0\2\0\0\0\1"):
             (store / "index").write_bytes(damage)
-            assert Shadow(store, root).capture().tree == tree
+            assert WorktreeCapture(store, root).capture().tree == tree
 
     def test_objects_pruned_from_the_repository(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1"})
         write(root, {"b": "amended away"})
         git(root, "add", "b")
-        shadow = Shadow(store, root)
+        shadow = WorktreeCapture(store, root)
         shadow.capture()
         git(root, "rm", "-q", "--cached", "b")
         git(root, "prune", "--expire=now")
@@ -416,16 +416,16 @@ class TestSurviving:
     def test_objects_emptied_by_a_power_loss(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1"})
         write(root, {"b": "2"})
-        captured = Shadow(store, root).capture()
+        captured = WorktreeCapture(store, root).capture()
         for path in (store / "objects").glob("??/*"):
             path.chmod(0o600)
             path.write_bytes(b"")
-        assert Shadow(store, root).rebuild() == captured
+        assert WorktreeCapture(store, root).rebuild() == captured
         assert files_of(root, captured.tree, store)["b"][1] == b"2"
 
     def test_the_whole_directory_lost(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1"})
-        shadow = Shadow(store, root)
+        shadow = WorktreeCapture(store, root)
         tree = shadow.capture().tree
         shutil.rmtree(store)
         assert shadow.capture().tree == tree
@@ -433,7 +433,7 @@ class TestSurviving:
     def test_a_repeated_capture_asks_git_once(self, tmp_path, store, monkeypatch):
         root = repository(tmp_path / "r", {"a": "1"})
         os.utime(root / "a", (1, 1))
-        shadow = Shadow(store, root)
+        shadow = WorktreeCapture(store, root)
         first = shadow.capture()
         watched = WatchedGit(monkeypatch, tmp_path / "bin")
         assert shadow.capture() == first
@@ -442,5 +442,5 @@ class TestSurviving:
 
     def test_private(self, tmp_path, store):
         root = repository(tmp_path / "r", {"a": "1"})
-        Shadow(store, root).capture()
+        WorktreeCapture(store, root).capture()
         assert store.stat().st_mode & 0o777 == 0o700

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ringi.errors import NotFound, Unreadable
 from ringi.kernel.codec import canonical
 from ringi.tree.snapshot import Snapshot, Snapshots
-from ringi.tree.tree_capture import Shadow
+from ringi.tree.tree_capture import WorktreeCapture
 from tests.unit.workspace.repositories import (
     WatchedGit,
     as_another_user,
@@ -568,7 +568,7 @@ class TestChangesWhileReading:
     def test_the_index_is_as_old_as_the_first_look(self, tmp_path, state):
         root = repository(tmp_path / "r", {"a": "0"})
         start = time.time()
-        Shadow(state / "git", root).capture()
+        WorktreeCapture(state / "git", root).capture()
         assert (state / "git" / "index").stat().st_mtime <= start + 0.5
         assert (state / "git" / "index").stat().st_mtime < (state / "git" / "captured").stat().st_mtime
 

@@ -14,10 +14,10 @@ from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_report
 from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.kernel.text import Text, translated
-from ringi.plans.amend_by_script import Comment, Drop, Wanted, Write, amend_plan
+from ringi.plans.amend_by_script import Drop, ScriptedChanges, ScriptedComment, ScriptedWrite, amend_plan
 from ringi.plans.document import risk_of
 from ringi.plans.feedback import Side
-from ringi.plans.review_checks import PlanChecks
+from ringi.plans.review_checks import ReviewCheckRuns
 from ringi.plans.review_document import path_after, review_document
 from ringi.plans.review_view import amended, amendments, changed
 from ringi.plans.reviewed_plan import ReviewedPlan
@@ -80,7 +80,7 @@ def amend(
     looked = ReviewedPlan(app.workspace, plan_id)
     risk, side = risk_of(looked.document), Side.OLD if old else Side.NEW
     paths = {path for spec in looked.specs for path in (path_after(spec), *spec.changed_paths)}
-    wanted = Wanted(
+    wanted = ScriptedChanges(
         [_dropped(name, paths) for name in drops],
         [_written(name, paths) for name in writes],
         [*(_said(at, text, side) for at, text in comments), *_taken_back(removed, side)],
@@ -121,7 +121,7 @@ def _revert(app: App, plan: str, version: int, seen: int | None) -> None:
 
 def _check(app: App, looked: ReviewedPlan) -> None:
     """As after a change in a review: in a sandbox or not at all."""
-    checks = PlanChecks(looked, DialoguePrompter(app, looked), starter(app))
+    checks = ReviewCheckRuns(looked, DialoguePrompter(app, looked), starter(app))
     try:
         checks.run_again()
     finally:
@@ -139,19 +139,19 @@ def _dropped(name: str, paths: Collection[str]) -> Drop:
     return Drop(name)
 
 
-def _written(name: str, paths: Collection[str]) -> Write:
+def _written(name: str, paths: Collection[str]) -> ScriptedWrite:
     """A path may hold an equals sign itself."""
     places = [at for at, character in enumerate(name) if character == "="]
     for at in reversed(places):
         if name[:at] in paths and name[at + 1 :]:
-            return Write(name[:at], read_named(name[at + 1 :]))
+            return ScriptedWrite(name[:at], read_named(name[at + 1 :]))
     path, equals, source = name.partition("=")
     if not (path and equals and source):
         raise click.BadParameter(_("{value} is not {form}").format(value=name, form="PATH=FILE"))
-    return Write(path, b"")  # no file of the plan, which is said later
+    return ScriptedWrite(path, b"")  # no file of the plan, which is said later
 
 
-def _said(at: str, text: str, side: Side) -> Comment:
+def _said(at: str, text: str, side: Side) -> ScriptedComment:
     if text == STDIN:
         text = read_named(STDIN).decode("utf-8", "replace")
     if not text.strip():
@@ -159,13 +159,13 @@ def _said(at: str, text: str, side: Side) -> Comment:
     return _place(at)._replace(text=text.strip(), side=side)
 
 
-def _taken_back(removed: Collection[str], side: Side) -> Iterator[Comment]:
+def _taken_back(removed: Collection[str], side: Side) -> Iterator[ScriptedComment]:
     for at in removed:
         yield _place(at)._replace(side=side)
 
 
-def _place(at: str) -> Comment:
+def _place(at: str) -> ScriptedComment:
     path, _colon, line = at.rpartition(":")
     if not (path and line.isascii() and line.isdigit() and len(line) < _MOST_DIGITS):
         raise click.BadParameter(_("{value} is not {form}").format(value=at, form="PATH:LINE"))
-    return Comment(path, int(line), "")
+    return ScriptedComment(path, int(line), "")

@@ -4,7 +4,7 @@ from gettext import gettext as _
 
 import click
 
-from ringi.app.check_document import Checked, DocumentKind, check_document
+from ringi.app.check_document import CheckedDocument, DocumentKind, check_document
 from ringi.app.schemas import SCHEMAS, json_schema
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named
@@ -73,7 +73,7 @@ def _print_schema(app: App, name: str) -> None:
             app.ui.line(known)
 
 
-def _tell(app: App, checked: Checked) -> None:
+def _tell(app: App, checked: CheckedDocument) -> None:
     for one in checked.problems:
         app.ui.line(_row(one), style="red" if one.level is Level.FAIL else "yellow")
     failures = sum(one.level is Level.FAIL for one in checked.problems)

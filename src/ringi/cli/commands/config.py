@@ -4,17 +4,17 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.commands.signers import signers
-from ringi.config.keys import KEYS, Config, Origin
+from ringi.config.keys import KEYS, Config, KeyOrigin
 from ringi.config.load import check_expressions, in_words, load
 from ringi.kernel.text import Text, shown, translated
 
 _LONGEST = 60
 _ORIGINS = {
-    Origin.DEFAULT: Text("default"),
-    Origin.USER: Text("your file"),
-    Origin.PROJECT: Text("the project's file"),
-    Origin.ENVIRONMENT: Text("environment"),
-    Origin.IGNORED: Text("the project's file, ignored because not trusted"),
+    KeyOrigin.DEFAULT: Text("default"),
+    KeyOrigin.USER: Text("your file"),
+    KeyOrigin.PROJECT: Text("the project's file"),
+    KeyOrigin.ENVIRONMENT: Text("environment"),
+    KeyOrigin.IGNORED: Text("the project's file, ignored because not trusted"),
 }
 
 

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from ringi.agents import launch as beside
 from ringi.agents.sandbox import AgentSandbox
 from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import Doctor, Finding, Mark
+from ringi.app.doctor_checks import Doctor, DoctorFinding, Mark
 from ringi.cli.app import App, pass_app
 from ringi.cli.commands.cache import clear_cache as clear_kept
 from ringi.cli.commands.cache import show_cache as show_kept
@@ -75,7 +75,7 @@ def _repair(app: App, helper: Doctor) -> bool:
     return all(finding.mark is not Mark.BAD for finding in found)
 
 
-def show_finding(app: App, finding: Finding) -> None:
+def show_finding(app: App, finding: DoctorFinding) -> None:
     mark, style = _MARKS[finding.mark]
     app.ui.line(f"{mark} {translated(finding.text)}", style=style)
     if finding.mend:

@@ -18,7 +18,7 @@ from ringi.kernel.text import GRANT_SHOWN, Text, moment
 from ringi.plans import words
 from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
-from ringi.runs.grant import Wanted, draft_for_run
+from ringi.runs.grant import GrantOptions, draft_for_run
 
 _KINDS: Final = (SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH)
 _FILES: Final = 10
@@ -97,8 +97,8 @@ def _scope(said: dict[str, Any]) -> GrantScope:
     )
 
 
-def _wanted(said: dict[str, Any]) -> Wanted:
-    return Wanted(
+def _wanted(said: dict[str, Any]) -> GrantOptions:
+    return GrantOptions(
         globs=said.get("globs", ()),
         lines=said.get("lines"),
         risk=Risk(said.get("risk", "medium")),
@@ -114,7 +114,7 @@ def _moment(app: App, said: dict[str, Any], usual: str) -> str:
 
 def unattended(app: App, run_id: str, key: Path) -> None:
     """Signs that the steps of the run need no question, as far as its plan goes, for a day."""
-    _sign(app, draft_for_run(app.workspace, run_id, Wanted(), _moment(app, {}, "1d")), key)
+    _sign(app, draft_for_run(app.workspace, run_id, GrantOptions(), _moment(app, {}, "1d")), key)
 
 
 def _sign(app: App, subject: GrantSubject, key: Path) -> Grant:

@@ -14,7 +14,7 @@ import click
 from ringi.agents.editor_setup import EditorEntry, editor_entries
 from ringi.agents.editors import EDITORS, Editor
 from ringi.agents.record import Agent
-from ringi.agents.setup import Offer, make_alias, missing, offer, present, program, propose
+from ringi.agents.setup import SetupOffer, make_alias, missing, offer, present, program, propose
 from ringi.agents.table import CONFIGURABLE
 from ringi.app.doctor import doctor_of
 from ringi.app.doctor_checks import Mark
@@ -223,7 +223,7 @@ def _tell_entries(app: App, entries: Sequence[EditorEntry]) -> None:
         ui.line(entry.editor.note, indent=2)
 
 
-def _offers(app: App, agents: Sequence[Agent], *, asked_for: bool) -> list[Offer]:
+def _offers(app: App, agents: Sequence[Agent], *, asked_for: bool) -> list[SetupOffer]:
     """None without our server: an agent that must have it would not start."""
     if not agents:
         return []
@@ -242,7 +242,7 @@ def _offers(app: App, agents: Sequence[Agent], *, asked_for: bool) -> list[Offer
 def _answer(
     app: App,
     made: Iterable[Path],
-    offers: Sequence[Offer],
+    offers: Sequence[SetupOffer],
     entries: Iterable[EditorEntry],
     *,
     asked_for: bool,
@@ -266,7 +266,7 @@ def _answer(
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
 
 
-def _offer_document(app: App, found: Offer) -> dict[str, Any]:
+def _offer_document(app: App, found: SetupOffer) -> dict[str, Any]:
     lacking = missing(found.agent, app.root, app.environment)
     return {
         "agent": found.agent.name,
@@ -276,7 +276,7 @@ def _offer_document(app: App, found: Offer) -> dict[str, Any]:
     }
 
 
-def _set_up(ctx: click.Context, offers: Sequence[Offer], *, asked_for: bool) -> None:
+def _set_up(ctx: click.Context, offers: Sequence[SetupOffer], *, asked_for: bool) -> None:
     """Proposes the changes and lets the person decide. Ends the command if they do not apply them."""
     app: App = ctx.obj
     for found in offers:
@@ -319,7 +319,7 @@ def _offer_signed_only(app: App) -> None:
         app.ui.line(Text("✓ only signatures count here; to change that: ringi config signers"), style="green")
 
 
-def _tell_left_alone(app: App, found: Offer) -> None:
+def _tell_left_alone(app: App, found: SetupOffer) -> None:
     for file, why in found.problems.items():
         app.ui.line(Text("! {file} is left as it is: {why}", file=file, why=why), style="yellow")
     if found.problems:
@@ -328,7 +328,7 @@ def _tell_left_alone(app: App, found: Offer) -> None:
         app.ui.line(Text("✓ {agent} is set up", agent=found.agent.title), style="green")
 
 
-def _tell_rest(app: App, found: Offer) -> None:
+def _tell_rest(app: App, found: SetupOffer) -> None:
     """What the new files mean, and what only the person can do."""
     for file in found.files:
         if note := found.agent.note_on(file):

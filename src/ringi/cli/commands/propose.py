@@ -25,9 +25,9 @@ from ringi.cli.plan_output import describe, tell_report
 from ringi.cli.progress import progress_on
 from ringi.errors import ModelFailed, NoBasis, NoExtra, NoModelKey, UnknownModel
 from ringi.kernel.text import Text
-from ringi.patch.render import Changed
+from ringi.patch.render import FileDelta
 from ringi.plans import from_patch as patches
-from ringi.plans.change import Change, Explained
+from ringi.plans.change import ChangeDraft, Explained
 from ringi.plans.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
 from ringi.plans.document import ActionSpec, MessageRef
 from ringi.plans.extraction import Extraction
@@ -132,7 +132,7 @@ def propose(
     --trigger it becomes a change plan: valid for the project as it is now, with the files that depend on
     it and mechanical risk.
     """
-    source = Source(specs, extract, patch, files, deleted, tree, again, fork, normalise)
+    source = ChangeSource(specs, extract, patch, files, deleted, tree, again, fork, normalise)
     _check_usage(source, words, title, trigger)
     require_extract(extract=extract, with_model=with_model)
     of_changes: dict[str, object] = {"--diagnostic": diagnostics, "--explain": explain}
@@ -169,7 +169,7 @@ def propose(
         tell(app, _plan(app, source, words, title, proposer, remarks))
 
 
-class Source(NamedTuple):
+class ChangeSource(NamedTuple):
     """Where the change comes from; at most one is given, none for a plan of text alone."""
 
     specs: str | None
@@ -193,7 +193,7 @@ class Source(NamedTuple):
         return bool(self.patch is not None or self.files or self.deleted or self.tree is not None)
 
 
-def _check_usage(source: Source, words: str | None, title: str | None, trigger: str | None) -> None:
+def _check_usage(source: ChangeSource, words: str | None, title: str | None, trigger: str | None) -> None:
     texts = words is not None or (title is not None and not source.extract)
     allowed = texts if source.extract else source.ways == 1 or (source.ways == 0 and texts)
     if source.ways > 1 or not allowed:
@@ -242,7 +242,7 @@ def _again(app: App, plan: str) -> str:
 
 
 def _plan(
-    app: App, source: Source, words: str | None, title: str | None, proposer: str, remarks: Remarks
+    app: App, source: ChangeSource, words: str | None, title: str | None, proposer: str, remarks: Remarks
 ) -> str:
     workspace, actor = app.workspace, app.actor
     if source.specs is not None:
@@ -289,7 +289,7 @@ def _extracted(app: App, content: str, proposer: str, remarks: Remarks, *, with_
 
 def _change_plan(
     app: App,
-    source: Source,
+    source: ChangeSource,
     words: str | None,
     title: str | None,
     proposer: str,
@@ -301,11 +301,11 @@ def _change_plan(
     diffs = patches.file_diffs(patch)
     content = _content(words, title, title_of_paths([diff.file for diff in diffs]))
     actor = app.actor
-    asked = Change(content, diffs, basis, _explanation(explain), proposer, actor=actor, remarks=remarks)
+    asked = ChangeDraft(content, diffs, basis, _explanation(explain), proposer, actor=actor, remarks=remarks)
     return patches.propose_change(app.workspace, asked, app.tell_progress, partial(_explained, app))
 
 
-def _explained(app: App, change: Change) -> Explained:
+def _explained(app: App, change: ChangeDraft) -> Explained:
     """By the model, if one is set; without it, the change plan is as good."""
     try:
         with progress_on(app) as progress:
@@ -316,12 +316,12 @@ def _explained(app: App, change: Change) -> Explained:
         return Explained()
 
 
-def _patch(app: App, source: Source) -> bytes:
+def _patch(app: App, source: ChangeSource) -> bytes:
     patch = read_named(source.patch or STDIN)
     return patches.normalised(app.workspace, patch) if source.normalise else patch
 
 
-def _changes(app: App, source: Source) -> list[Changed]:
+def _changes(app: App, source: ChangeSource) -> list[FileDelta]:
     if source.tree is not None:
         app.ui.line(Text("Reading {folder} …", folder=str(source.tree)), style="dim")
         return patches.changes_to_tree(app.workspace, source.tree)

@@ -17,8 +17,8 @@ from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import LinePrompter, signed
 from ringi.cli.commands.grant import unattended
 from ringi.cli.commands.review import can_be_full, decide
-from ringi.cli.commands.run_revision import Revisions
-from ringi.cli.progress import Line, Pace
+from ringi.cli.commands.run_revision import RevisionDecisions
+from ringi.cli.progress import ProgressPace, StatusLine
 from ringi.cli.runs import Looked, document, lock_of, reading, show
 from ringi.cli.ui import help_lines, width
 from ringi.engine.run_plan_view import plan_lines
@@ -27,7 +27,7 @@ from ringi.forges.offer import is_due, is_offered, offer_run
 from ringi.forges.progress import telling_work
 from ringi.forges.terms import require_approved_so
 from ringi.kernel.lines import Line as ViewLine
-from ringi.kernel.lines import Span, Style, line
+from ringi.kernel.lines import Style, TextSpan, line
 from ringi.kernel.process.progress import watched
 from ringi.kernel.text import Text, translated
 from ringi.models.budget_view import forecast_line
@@ -94,7 +94,7 @@ class RunDriver:
         self._options = options
         self._key = key
         self._unattended = unattended
-        self._revisions = Revisions(self._app, run_id, key)
+        self._revisions = RevisionDecisions(self._app, run_id, key)
 
     def go(self) -> int:
         """The exit code."""
@@ -240,10 +240,10 @@ class RunDriver:
             now = {step.step_id: step for step in reader.look(self._run_id).run.steps}
         for number, step in enumerate((now[one.step_id] for one in waiting), 1):
             ref = self._app.workspace.plan.ref(step.plan_id)
-            risk = Span(words.RISK[ref.risk], words.RISK_STYLE[ref.risk])
-            spans = [Span(ref.title, Style.STRONG), Span(" · ", Style.FAINT), risk]
+            risk = TextSpan(words.RISK[ref.risk], words.RISK_STYLE[ref.risk])
+            spans = [TextSpan(ref.title, Style.STRONG), TextSpan(" · ", Style.FAINT), risk]
             for text in step_facts(step, STEP[step.status]):
-                spans += [Span(" · ", Style.FAINT), Span(text)]
+                spans += [TextSpan(" · ", Style.FAINT), TextSpan(text)]
             mark = f"{number}  {step.step_id}  "
             self._ui.show([ViewLine(tuple(spans), indent=2, mark=mark, folds=True)])
             self._ui.show(finding_line(one, indent=2 + width(mark)) for one in step.findings)
@@ -324,13 +324,13 @@ def ending_alike() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-class Watching(Line):
+class Watching(StatusLine):
     """What happens: a line for each thing, and below it, rewritten, the last line that a command printed."""
 
     def __init__(self, app: App) -> None:
         rewrites = app.ui.out.isatty() and app.environment.get("TERM", "dumb") != "dumb"
         out: TextIO = app.ui.out if rewrites else sys.stderr
-        super().__init__(app.ui, rewrites=rewrites, out=out, pace=Pace(once=1e9))
+        super().__init__(app.ui, rewrites=rewrites, out=out, pace=ProgressPace(once=1e9))
         self._last = ""
         self._drawing = threading.Lock()
         app.above = self._above

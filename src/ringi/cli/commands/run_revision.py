@@ -14,7 +14,7 @@ from ringi.runs.revision_view import proposed_lines
 _WORDS: Final = Text("What should be different? (Enter leaves it open)")
 
 
-class Revisions:
+class RevisionDecisions:
     """A key signs the revision that waited when the command was given: nobody has seen a later one."""
 
     def __init__(self, app: App, run_id: str, key: Path | None) -> None:

@@ -7,7 +7,7 @@ from ringi.cli.arguments import document_in, read_named
 from ringi.errors import NoState
 from ringi.kernel.text import Text
 from ringi.plans import capture as project
-from ringi.plans.capture import Captured
+from ringi.plans.capture import CaptureResult
 from ringi.project.state import Diagnostic, EditorState, ProjectState, why
 
 _SHOWN = 5
@@ -50,7 +50,7 @@ def push(app: App, file: str) -> None:
     _tell(app, project.capture(app.workspace, editor=pushed))
 
 
-def _tell(app: App, captured: Captured) -> None:
+def _tell(app: App, captured: CaptureResult) -> None:
     if app.ui.as_json:
         app.ui.document(captured.state)
     else:

@@ -12,7 +12,16 @@ from ringi.approvals.proof import TYPED_LENGTH
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import ask, require_terminal
 from ringi.cli.commands.signers import accept_shown
-from ringi.config.pins import MASKING, MODEL_ADDRESS, MODELS, NO_COMMANDS, SIGNERS, Part, TrustState, Verdict
+from ringi.config.pins import (
+    MASKING,
+    MODEL_ADDRESS,
+    MODELS,
+    NO_COMMANDS,
+    SIGNERS,
+    PinnedPart,
+    TrustState,
+    TrustVerdict,
+)
 from ringi.kernel.text import Text
 
 _ = gettext.gettext
@@ -53,7 +62,7 @@ def trust(app: App, show: bool, revoke: bool) -> None:
         app.ui.next_step(COMMAND)
 
 
-def _decide(app: App, verdict: Verdict) -> None:
+def _decide(app: App, verdict: TrustVerdict) -> None:
     ui = app.ui
     require_terminal(app, COMMAND)
     if verdict.problem is not None:  # say so before the person reads everything for nothing
@@ -78,7 +87,7 @@ def _decide(app: App, verdict: Verdict) -> None:
         accept_shown(app, [line.strip() for line in lines])
 
 
-def _show(app: App, verdict: Verdict) -> None:
+def _show(app: App, verdict: TrustVerdict) -> None:
     ui = app.ui
     before = {part.name: part for part in verdict.pin.parts} if verdict.pin else {}
     for part in verdict.parts:
@@ -90,7 +99,7 @@ def _show(app: App, verdict: Verdict) -> None:
         ui.line()
 
 
-def _show_part(app: App, part: Part, before: Part | None, *, known: bool) -> None:
+def _show_part(app: App, part: PinnedPart, before: PinnedPart | None, *, known: bool) -> None:
     """Every line; if it was trusted before, with added and removed lines marked."""
     ui = app.ui
     same = before is not None and before.sha256 == part.sha256
@@ -107,7 +116,7 @@ def _show_part(app: App, part: Part, before: Part | None, *, known: bool) -> Non
             ui.line(Text("{mark} {line}", mark="-", line=line), style="dim", indent=4)
 
 
-def _explain(app: App, verdict: Verdict) -> None:
+def _explain(app: App, verdict: TrustVerdict) -> None:
     ui = app.ui
     names = {part.name for part in verdict.parts}
     if names - NO_COMMANDS:
@@ -134,7 +143,7 @@ def _explain(app: App, verdict: Verdict) -> None:
     ui.line(Text("If a line of it changes, none of it counts until you trust it again."))
 
 
-def _tell_state(app: App, verdict: Verdict) -> None:
+def _tell_state(app: App, verdict: TrustVerdict) -> None:
     words, style = _STATES[verdict.state]
     app.ui.line(words, style=style)
     if verdict.trusted and verdict.pin is not None:

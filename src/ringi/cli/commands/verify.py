@@ -10,13 +10,20 @@ from msgspec.structs import replace
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import PLAN
-from ringi.cli.verify_range import Wanted, has_ledger, named_run, verify_named, verify_pushed, verify_run
+from ringi.cli.verify_range import (
+    RangeOptions,
+    has_ledger,
+    named_run,
+    verify_named,
+    verify_pushed,
+    verify_run,
+)
 from ringi.errors import NoSuchCommit, NotFound, NotProven
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.subject import is_session, short
 from ringi.plans.verdict import Proven
 from ringi.plans.verdict_view import doubt_lines, proven_lines, session_lines, unexecuted_lines
-from ringi.plans.verify import CommitStanding, Examination, SessionVerdict, Verdict
+from ringi.plans.verify import CommitStanding, Examination, PlanVerdict, SessionVerdict
 from ringi.provenance.ref_damage import lost_proofs
 from ringi.provenance.verdict import Mode
 
@@ -55,7 +62,7 @@ def verify(
     if sarif == "-" and app.ui.as_json:
         raise click.UsageError(_("Choose one: --json or --sarif -"))
     app.tells_damage = True
-    wanted = Wanted(Mode(mode or Mode.REPORT), sarif, reviews)
+    wanted = RangeOptions(Mode(mode or Mode.REPORT), sarif, reviews)
     if pre_receive and reviews:
         raise click.UsageError(_("--reviews belongs to a RANGE, a COMMIT or a RUN"))
     if pre_receive:
@@ -66,7 +73,7 @@ def verify(
         _verify_by_ledger(app, name, every=every)
 
 
-def _verified_by_notes(app: App, name: str, wanted: Wanted) -> bool:
+def _verified_by_notes(app: App, name: str, wanted: RangeOptions) -> bool:
     """False if it is the name of a plan or a session: those come first, then runs, then commits."""
     if is_session(name):
         return False
@@ -119,7 +126,7 @@ def _tell_lost(app: App, verdicts: Sequence[Proven]) -> None:
 
 def _verdicts(
     looked: Examination, plan: str | None, *, every: bool
-) -> tuple[list[Verdict], list[SessionVerdict]]:
+) -> tuple[list[PlanVerdict], list[SessionVerdict]]:
     if plan and is_session(plan):
         return [], [looked.session(plan)]
     names = list(looked.carried_out()) if every else [plan or next(looked.carried_out(), "")]
@@ -129,7 +136,7 @@ def _verdicts(
     return [looked.plan(name) for name in names if name], sessions
 
 
-def _documents(verdicts: Sequence[Verdict], sessions: Sequence[SessionVerdict], *, one: bool) -> object:
+def _documents(verdicts: Sequence[PlanVerdict], sessions: Sequence[SessionVerdict], *, one: bool) -> object:
     """One plan with the sessions in it, or one session; else a list."""
     approved = tuple(session.document for session in sessions)
     if one and verdicts:
@@ -139,7 +146,7 @@ def _documents(verdicts: Sequence[Verdict], sessions: Sequence[SessionVerdict], 
     return [*(verdict.document for verdict in verdicts), *approved]
 
 
-def _tell_all(app: App, verdicts: Sequence[Verdict], sessions: Sequence[SessionVerdict]) -> None:
+def _tell_all(app: App, verdicts: Sequence[PlanVerdict], sessions: Sequence[SessionVerdict]) -> None:
     told: set[Text] = set()
     for verdict in verdicts:
         _tell(app, verdict, told)
@@ -169,7 +176,7 @@ def _tell_problems(app: App, problems: Sequence[Text], name: str, told: set[Text
     return bool(problems)
 
 
-def _tell(app: App, verdict: Verdict, told: set[Text]) -> None:
+def _tell(app: App, verdict: PlanVerdict, told: set[Text]) -> None:
     document, ui = verdict.document, app.ui
     if _tell_problems(app, verdict.problems, document.name, told):
         pass

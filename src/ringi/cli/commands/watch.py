@@ -13,7 +13,7 @@ from ringi.errors import Busy, Interrupted
 from ringi.forges.configured_watch import watcher, watching_lock
 from ringi.forges.watch import Round
 from ringi.forges.watch import watch as watch_all
-from ringi.forges.watch_project import News, NewsKind, Standing
+from ringi.forges.watch_project import NewsKind, Standing, WatchEvent
 from ringi.kernel.process.progress import watched
 from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session, short
@@ -76,7 +76,7 @@ class _Command:
         )
         self._ui.line(words, style="dim")
 
-    def _tell(self, news: News) -> None:
+    def _tell(self, news: WatchEvent) -> None:
         if self._ui.as_json:
             json_line({
                 "at": self._app.workspace.clock.now(),

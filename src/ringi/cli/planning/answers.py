@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 from ringi.cli.arguments import STDIN
-from ringi.config.file import MAX_FILE_BYTES, Node, nearest_of, shown, tree
+from ringi.config.file import MAX_FILE_BYTES, YamlNode, nearest_of, shown, tree
 from ringi.errors import BadAnswers, BadConfiguration
 from ringi.kernel.text import Text
 from ringi.sessions.document import DecisionPoint, Question
@@ -25,7 +25,7 @@ class Otherwise(StrEnum):
     """Skip questions; take the recommended option of a decision, or stop if there is none."""
 
 
-class Reply(NamedTuple):
+class GivenReply(NamedTuple):
     """To a question, or to a decision."""
 
     where: str
@@ -34,7 +34,7 @@ class Reply(NamedTuple):
     reason: str = ""
 
 
-Replies = Mapping[str, Reply] | Sequence[Reply]
+Replies = Mapping[str, GivenReply] | Sequence[GivenReply]
 """By question or decision id, or in order."""
 
 
@@ -43,20 +43,20 @@ class Answers(NamedTuple):
     decisions: Replies
     otherwise: Otherwise
 
-    def to_question(self, questions: Sequence[Question], index: int) -> Reply | None:
+    def to_question(self, questions: Sequence[Question], index: int) -> GivenReply | None:
         """Raises BadAnswers if the file answers a question that does not exist."""
         _require_known(self.answers, [question.id for question in questions], Text("question"))
         found = _found(self.answers, questions[index].id, index)
         if found is None and self.otherwise is not Otherwise.STOP:
-            return Reply("", None)
+            return GivenReply("", None)
         return found
 
-    def to_decision(self, decisions: Sequence[DecisionPoint], index: int) -> Reply | None:
+    def to_decision(self, decisions: Sequence[DecisionPoint], index: int) -> GivenReply | None:
         _require_known(self.decisions, [decision.id for decision in decisions], Text("decision"))
         found = _found(self.decisions, decisions[index].id, index)
         if found is None and self.otherwise is Otherwise.RECOMMENDED:
             recommended = [option for option in decisions[index].options if option.recommendation]
-            return Reply("", recommended[0].id) if len(recommended) == 1 else None
+            return GivenReply("", recommended[0].id) if len(recommended) == 1 else None
         return found
 
 
@@ -74,7 +74,7 @@ def refuse(where: str, problem: object) -> NoReturn:
     raise BadAnswers(what=where, why=problem)
 
 
-def _answers(nodes: dict[str, Node]) -> Answers:
+def _answers(nodes: dict[str, YamlNode]) -> Answers:
     for key, node in nodes.items():
         if key not in _KEYS:
             _unknown(node, key, _KEYS)
@@ -85,29 +85,29 @@ def _answers(nodes: dict[str, Node]) -> Answers:
     )
 
 
-def _unknown(node: Node, key: str, known: Sequence[str]) -> NoReturn:
+def _unknown(node: YamlNode, key: str, known: Sequence[str]) -> NoReturn:
     near = nearest_of(key, list(known))
     refuse(node.where, Text("there is no key {key}; did you mean {near}?", key=key[:80], near=near))
 
 
-def _replies(node: Node | None, read: Callable[[Node], Reply]) -> Replies:
+def _replies(node: YamlNode | None, read: Callable[[YamlNode], GivenReply]) -> Replies:
     match node:
-        case None | Node(value=None):
+        case None | YamlNode(value=None):
             return ()
-        case Node(value=list(items)):
+        case YamlNode(value=list(items)):
             return tuple(read(item) for item in items)
-        case Node(value=dict(pairs)):
+        case YamlNode(value=dict(pairs)):
             return {key: read(value) for key, value in pairs.items()}
     refuse(node.where, Text("it must be a list, or keys and values; not {found}", found=shown(node)))
 
 
-def _answer(node: Node) -> Reply:
+def _answer(node: YamlNode) -> GivenReply:
     if node.value is None:
-        return Reply(node.where, None)
-    return Reply(node.where, _words(node))
+        return GivenReply(node.where, None)
+    return GivenReply(node.where, _words(node))
 
 
-def _words(node: Node) -> str:
+def _words(node: YamlNode) -> str:
     if not isinstance(node.value, str):
         refuse(node.where, Text("it must be a text, not {found}", found=shown(node)))
     if not node.value.strip():
@@ -115,9 +115,9 @@ def _words(node: Node) -> str:
     return node.value
 
 
-def _decision(node: Node) -> Reply:
+def _decision(node: YamlNode) -> GivenReply:
     if not isinstance(node.value, dict):
-        return Reply(node.where, _words(node))
+        return GivenReply(node.where, _words(node))
     for key, value in node.value.items():
         if key not in _DECISION_KEYS:
             _unknown(value, key, _DECISION_KEYS)
@@ -125,10 +125,10 @@ def _decision(node: Node) -> Reply:
         refuse(node.where, Text("the option is missing"))
     reason = node.value.get("reason")
     why = _words(reason) if reason is not None and reason.value is not None else ""
-    return Reply(node.where, _words(node.value["option"]), why)
+    return GivenReply(node.where, _words(node.value["option"]), why)
 
 
-def _otherwise(node: Node | None) -> Otherwise:
+def _otherwise(node: YamlNode | None) -> Otherwise:
     if node is None:
         return Otherwise.STOP
     if node.value not in list(Otherwise):
@@ -149,7 +149,7 @@ def _require_known(replies: Replies, ids: Sequence[str], what: Text) -> None:
         refuse(replies[len(ids)].where, problem)
 
 
-def _found(replies: Replies, key: str, index: int) -> Reply | None:
+def _found(replies: Replies, key: str, index: int) -> GivenReply | None:
     if isinstance(replies, Mapping):
         return replies.get(key)
     return replies[index] if index < len(replies) else None

@@ -11,7 +11,7 @@ from ringi.approvals.document import Proof, SignedAnswer
 from ringi.approvals.prompter import typed_approval
 from ringi.cli.app import App
 from ringi.cli.ask import LinePrompter, require_terminal, signed
-from ringi.cli.planning.answers import Answers, Reply, refuse
+from ringi.cli.planning.answers import Answers, GivenReply, refuse
 from ringi.cli.progress import progress_on
 from ringi.cli.ui import Ui, cut
 from ringi.errors import BadAnswer, BadAnswers, Interrupted, NotAsked, RingiError, SessionRace
@@ -31,8 +31,8 @@ from ringi.sessions.document import (
     SessionView,
     WorkPending,
 )
-from ringi.sessions.plan_cache import Offer
-from ringi.sessions.review import OpenSession, ReviewedSession, exit_code
+from ringi.sessions.plan_cache import CachedPlanOffer
+from ringi.sessions.review import ReviewedSession, SessionInReview, exit_code
 from ringi.sessions.view import (
     agent_lines,
     approval_lines,
@@ -54,9 +54,9 @@ def is_seated(app: App) -> bool:
     return seated
 
 
-class Driver(OpenSession):
+class Driver(SessionInReview):
     def __init__(
-        self, app: App, session_id: str, planner: Planner | None = None, offer: Offer | None = None
+        self, app: App, session_id: str, planner: Planner | None = None, offer: CachedPlanOffer | None = None
     ) -> None:
         """A planner brings what is due from an agent; `offer` could have been used instead."""
         super().__init__(app.workspace, session_id)
@@ -147,7 +147,7 @@ def show_sessions(app: App, refs: Sequence[SessionRef], *, numbered: bool = Fals
         app.ui.line(session_facts(ref, names[ref.session_id]), indent=2 + len(mark))
 
 
-class Order(NamedTuple):
+class PlanningRequest(NamedTuple):
     """What the command line asks for: at most one thing, except that --approve may follow --answers."""
 
     answers: Answers | None = None
@@ -173,7 +173,7 @@ class Order(NamedTuple):
         )
 
 
-def carry_out(driver: Driver, view: SessionView, order: Order) -> int:
+def carry_out(driver: Driver, view: SessionView, order: PlanningRequest) -> int:
     """Carries out the order, runs the model, shows what is pending. Returns the exit code."""
     view = _done(driver, view, order)
     if order.approve and isinstance(view.pending, ApprovalPending):
@@ -181,7 +181,7 @@ def carry_out(driver: Driver, view: SessionView, order: Order) -> int:
     return answered(driver, view)
 
 
-def _done(driver: Driver, view: SessionView, order: Order) -> SessionView:
+def _done(driver: Driver, view: SessionView, order: PlanningRequest) -> SessionView:
     tool, session_id = driver.tool, driver.session_id
     if order.cancel:
         return tool.cancel(session_id)
@@ -202,7 +202,7 @@ def _done(driver: Driver, view: SessionView, order: Order) -> SessionView:
     return view
 
 
-def _answered(driver: Driver, view: SessionView, order: Order) -> SessionView:
+def _answered(driver: Driver, view: SessionView, order: PlanningRequest) -> SessionView:
     answer = order.answer or ""
     match view.pending:
         case DecisionPending(decision=decision):
@@ -246,7 +246,7 @@ def _kept(driver: Driver, error: BadAnswers) -> BadAnswers:
     return BadAnswers(what=error.details["what"], why=why)
 
 
-def _replied(driver: Driver, question_id: str, reply: Reply) -> SessionView:
+def _replied(driver: Driver, question_id: str, reply: GivenReply) -> SessionView:
     if reply.text is None:
         return driver.skip(question_id)
     try:
@@ -255,7 +255,7 @@ def _replied(driver: Driver, question_id: str, reply: Reply) -> SessionView:
         refuse(reply.where, error.details["why"])
 
 
-def _decided(driver: Driver, decision_id: str, reply: Reply) -> SessionView:
+def _decided(driver: Driver, decision_id: str, reply: GivenReply) -> SessionView:
     try:
         return driver.decide(reply.text or "", reply.reason, decision_id)
     except BadAnswer as error:

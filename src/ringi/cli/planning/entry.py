@@ -13,7 +13,15 @@ from ringi.cli.arguments import read_named, require_long, text_of
 from ringi.cli.planning import CHOOSE
 from ringi.cli.planning.answers import read_answers
 from ringi.cli.planning.dialogue import Dialogue
-from ringi.cli.planning.driver import Driver, Order, answered, approved, carry_out, is_seated, show_sessions
+from ringi.cli.planning.driver import (
+    Driver,
+    PlanningRequest,
+    answered,
+    approved,
+    carry_out,
+    is_seated,
+    show_sessions,
+)
 from ringi.cli.planning.forge import tell_forge
 from ringi.cli.planning.similar import offered
 from ringi.cli.planning.typed import TypedLines
@@ -34,7 +42,7 @@ from ringi.sessions.document import (
     WorkPending,
 )
 from ringi.sessions.import_session import changes, read_session
-from ringi.sessions.plan_cache import Offer
+from ringi.sessions.plan_cache import CachedPlanOffer
 
 Then = Callable[[str], int]
 """Carries out the run of this id; returns the exit code."""
@@ -100,9 +108,9 @@ def _taken_in(app: App, file: str) -> SessionView:
     return view
 
 
-def _order(given: dict[str, Any]) -> Order:
+def _order(given: dict[str, Any]) -> PlanningRequest:
     answers = given["answers"]
-    return Order(
+    return PlanningRequest(
         answers=None if answers is None else read_answers(read_named(answers), answers),
         answer=None if given["answer"] is None else text_of(given["answer"]),
         reason=given["reason"],
@@ -131,7 +139,7 @@ def started(
 
 
 def planned(
-    app: App, view: SessionView, then: Then, key: Path | None = None, offer: Offer | None = None
+    app: App, view: SessionView, then: Then, key: Path | None = None, offer: CachedPlanOffer | None = None
 ) -> int:
     """Drives a session that a run is to come from; an approved one is carried out at once.
 
@@ -179,7 +187,13 @@ def _tell_budget(app: App, *, by_model: bool) -> None:
 
 
 def _go_on(
-    app: App, view: SessionView, order: Order, then: Then, *, seated: bool, offer: Offer | None = None
+    app: App,
+    view: SessionView,
+    order: PlanningRequest,
+    then: Then,
+    *,
+    seated: bool,
+    offer: CachedPlanOffer | None = None,
 ) -> int:
     # A task that was interrupted before its model had planned it: nobody else will.
     by_model = app.workspace.planning.get(view.session_id).facts.by_model

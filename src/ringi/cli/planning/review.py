@@ -8,9 +8,9 @@ from ringi.cli.planning.typed import PROMPT, TypedLines, plain, slip
 from ringi.cli.ui import help_lines, shown_lines
 from ringi.errors import RingiError
 from ringi.kernel import codec
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
-from ringi.plans.review_loop import Choice, ReviewAct
+from ringi.plans.review_loop import ReviewAct, ReviewChoice
 from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.review import KEYS, ReviewedSession
 from ringi.sessions.view import review_lines
@@ -45,13 +45,13 @@ class SessionPrompter:
         self._command = ""
         """Typed in place of what was asked; it comes next."""
 
-    def choose(self) -> Choice:
+    def choose(self) -> ReviewChoice:
         while True:
             typed, self._command = self._command or self.answer(_CHOICES), ""
             command = plain(typed)
             act = _COMMANDS.get(command)
             if act is not None:
-                return Choice(act)
+                return ReviewChoice(act)
             if command in _COMMANDS:
                 self._ui.show(help_lines(HELP))
             else:
@@ -81,7 +81,9 @@ class SessionPrompter:
     def fail(self, error: RingiError) -> None:
         self._ui.error(error)
 
-    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+    def show(
+        self, said: TextSpan | None = None, *, error: RingiError | None = None, anew: bool = False
+    ) -> None:
         del anew  # it has no files
         if error is not None:
             self.fail(error)

@@ -14,7 +14,7 @@ from ringi.models.configured import PLAYBOOK
 from ringi.plans.words import age
 from ringi.sessions import similar_plan
 from ringi.sessions.document import SessionView
-from ringi.sessions.plan_cache import Offer
+from ringi.sessions.plan_cache import CachedPlanOffer
 
 
 def can_ask(app: App) -> bool:
@@ -23,7 +23,7 @@ def can_ask(app: App) -> bool:
     return at_terminal and not app.ui.as_json and app.workspace.person.refusal() is None
 
 
-def accepts(app: App, offer: Offer) -> bool:
+def accepts(app: App, offer: CachedPlanOffer) -> bool:
     """Whether the person wants it; shown as what it is, and never taken for granted."""
     words = {"share": f"{offer.alike:.0%}", "age": age(offer.plan.made_at)}
     app.ui.prose(Text("There is a plan for a similar request ({share} alike, made {age}):", **words))
@@ -33,7 +33,7 @@ def accepts(app: App, offer: Offer) -> bool:
 
 def offered(
     app: App, words: str, *, seated: bool, forge: ForgeTerms | None = None
-) -> tuple[SessionView | None, Offer | None]:
+) -> tuple[SessionView | None, CachedPlanOffer | None]:
     """A session with the design of a similar request, if the person wants it; and what could be offered."""
     if app.workspace.config.model == PLAYBOOK and app.workspace.roles(None).planner() is None:
         return None, None  # it costs nothing

@@ -10,8 +10,8 @@ from ringi.cli.ui import width
 
 __all__ = [
     "STYLES",
-    "Piece",
     "Pieces",
+    "StyledText",
     "broken",
     "clip",
     "has_many_colours",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-class Piece(NamedTuple):
+class StyledText(NamedTuple):
     """Translated and filtered, ready for the terminal."""
 
     text: str
@@ -30,7 +30,7 @@ class Piece(NamedTuple):
     """Names from STYLES, separated by spaces; a later one wins."""
 
 
-Pieces = tuple[Piece, ...]
+Pieces = tuple[StyledText, ...]
 
 # Kept even without colour: nothing important is shown by colour alone.
 _SHAPES: Final = {"bold": "1", "dim": "2", "underline": "4", "reverse": "7"}
@@ -92,24 +92,24 @@ def clip(line: Pieces, columns: int, *, start: int = 0) -> Pieces:
         else:
             cut, column = _clipped(text, column, start, end)
         if cut:
-            result.append(Piece(cut, style))
+            result.append(StyledText(cut, style))
     return tuple(result)
 
 
 def broken(line: Pieces, columns: int) -> list[Pieces]:
     """In rows of so many columns; a double-width character that does not fit begins the next one."""
-    rows: list[list[Piece]] = [[]]
+    rows: list[list[StyledText]] = [[]]
     used = 0
     for text, style in line:
         start = 0
         for at, character in enumerate(text):
             size = width(character)
             if used and size and used + size > columns:
-                rows[-1].append(Piece(text[start:at], style))
+                rows[-1].append(StyledText(text[start:at], style))
                 rows.append([])
                 start, used = at, 0
             used += size
-        rows[-1].append(Piece(text[start:], style))
+        rows[-1].append(StyledText(text[start:], style))
     return [tuple(piece for piece in row if piece.text) for row in rows]
 
 
@@ -144,7 +144,7 @@ def restyled(line: Pieces, ranges: Sequence[tuple[int, int]], style: str) -> Pie
         cuts = {0, len(text)} | {min(max(edge - at, 0), len(text)) for pair in ranges for edge in pair}
         for begin, end in pairwise(sorted(cuts)):
             inside = any(first <= at + begin < last for first, last in ranges)
-            found.append(Piece(text[begin:end], f"{before} {style}".strip() if inside else before))
+            found.append(StyledText(text[begin:end], f"{before} {style}".strip() if inside else before))
         at += len(text)
     return tuple(found)
 
@@ -156,4 +156,4 @@ def pad(line: Pieces, columns: int) -> Pieces:
         return line
     names = line[-1].style.split() if line else ()
     style = " ".join(name for name in names if name not in _WORD_TINTS)
-    return (*line, Piece(" " * missing, style))
+    return (*line, StyledText(" " * missing, style))

@@ -5,17 +5,25 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ringi.cli.app import App
-from ringi.cli.screen.cells import Piece, Pieces, broken, clip, pad, restyled, width
+from ringi.cli.screen.cells import Pieces, StyledText, broken, clip, pad, restyled, width
 from ringi.cli.screen.highlight import plain
 from ringi.cli.screen.terminal import Size
-from ringi.cli.screen.viewport import FileList, Page, Place, Question, Viewport, visible_rows
+from ringi.cli.screen.viewport import FileList, RowPlace, ScreenQuestion, TextPage, Viewport, visible_rows
 from ringi.cli.ui import cut
-from ringi.kernel.lines import Line, Span, Style
+from ringi.kernel.lines import Line, Style, TextSpan
 from ringi.kernel.text import Text, translated, visible
 from ringi.kernel.text import shown as words_of
 from ringi.patch.changed_words import Ranges
 from ringi.plans import words
-from ringi.plans.diff_view import CONFLICTING, ConflictHunk, Row, RowKind, Section, conflict_at, deletes_yours
+from ringi.plans.diff_view import (
+    CONFLICTING,
+    ConflictHunk,
+    DiffSection,
+    Row,
+    RowKind,
+    conflict_at,
+    deletes_yours,
+)
 from ringi.plans.document import PlanDocument, PlanPreview, PlanRef, PlanStatus, files_changed
 from ringi.plans.facts import facts_of
 from ringi.plans.view import plan_lines, total_line
@@ -63,13 +71,13 @@ class Highlights:
     def __init__(self) -> None:
         self._known: dict[str, tuple[Sequence[Pieces] | None, Sequence[Pieces] | None]] = {}
 
-    def known(self, section: Section) -> bool:
+    def known(self, section: DiffSection) -> bool:
         return section.key in self._known
 
-    def put(self, section: Section, old: Sequence[Pieces] | None, new: Sequence[Pieces] | None) -> None:
+    def put(self, section: DiffSection, old: Sequence[Pieces] | None, new: Sequence[Pieces] | None) -> None:
         self._known[section.key] = old, new
 
-    def line(self, section: Section, row: Row) -> Pieces | None:
+    def line(self, section: DiffSection, row: Row) -> Pieces | None:
         old, new = self._known.get(section.key, (None, None))
         if row.kind in CONFLICTING:
             return None
@@ -80,7 +88,7 @@ class Highlights:
 class Screen(NamedTuple):
     lines: list[Pieces]
     cursor: Cursor
-    places: Sequence[Place]
+    places: Sequence[RowPlace]
     """The visible rows of the plan."""
 
 
@@ -110,7 +118,7 @@ def _above(view: Viewport, columns: int, rows: int) -> Iterator[Pieces]:
         return
     if rows >= _ROOM_FOR_WARNINGS and view.document.plan.rationale.strip():
         why = Text("why: {reason}", reason=" ".join(view.document.plan.rationale.split()))
-        yield _shortened((Piece(shown(translated(why)), "dim"),), columns)
+        yield _shortened((StyledText(shown(translated(why)), "dim"),), columns)
     roomy = rows >= _ROOM_FOR_WARNINGS
     if said := view.heading.said if roomy else (*view.heading.standing, *view.heading.said):
         yield _shortened(_joined([_piece(one) for one in said]), columns)
@@ -123,7 +131,7 @@ def _shortened(line: Pieces, columns: int) -> Pieces:
     """Marks the cut if the line does not fit; [i] shows all of it."""
     if sum(width(piece.text) for piece in line) <= columns:
         return line
-    return (*clip(line, columns - 1), Piece("…"))
+    return (*clip(line, columns - 1), StyledText("…"))
 
 
 def _title(view: Viewport, columns: int) -> Pieces:
@@ -136,10 +144,10 @@ def _title(view: Viewport, columns: int) -> Pieces:
     title = cut(document.plan.title, max(room - width(facts), min(room, columns // 3)))
     facts = cut(facts, room - width(title))
     line = (
-        Piece(name + title, "bold"),
-        Piece("  " + facts, ""),
-        Piece(" " * max(1, room - width(title) - width(facts) + 1)),
-        Piece(risk_words, f"bold {words.RISK_STYLE[risk]}"),
+        StyledText(name + title, "bold"),
+        StyledText("  " + facts, ""),
+        StyledText(" " * max(1, room - width(title) - width(facts) + 1)),
+        StyledText(risk_words, f"bold {words.RISK_STYLE[risk]}"),
     )
     return clip(line, columns)
 
@@ -151,16 +159,16 @@ def _facts(document: PlanDocument) -> Text:
     return Text("{proposer} · {facts}", proposer=plan.proposer, facts=facts) if plan.proposer else facts
 
 
-def _warnings(view: Viewport) -> Iterator[Span]:
+def _warnings(view: Viewport) -> Iterator[TextSpan]:
     yield from view.heading.standing
     yield from stale_spans(view.stale)
     if lost := sum(
         1 for section in view.sections if section.loaded for line in section.content.yours if line
     ):
-        yield Span(words.lost(lost), Style.WARNING)
+        yield TextSpan(words.lost(lost), Style.WARNING)
     yield from view.warnings[:_MOST_WARNINGS]
     if len(view.warnings) > _MOST_WARNINGS:
-        yield Span(Text("… and {count} more", count=len(view.warnings) - _MOST_WARNINGS), Style.WARNING)
+        yield TextSpan(Text("… and {count} more", count=len(view.warnings) - _MOST_WARNINGS), Style.WARNING)
 
 
 def _where(view: Viewport, columns: int) -> Pieces:
@@ -175,7 +183,7 @@ def _where(view: Viewport, columns: int) -> Pieces:
         found.append(Text("since version {version}", version=view.since))
     right = "  ".join(map(translated, found))
     left = cut(left, max(columns - width(right), columns // 2))
-    return clip((Piece(left, "bold"), Piece(right, "cyan")), columns)
+    return clip((StyledText(left, "bold"), StyledText(right, "cyan")), columns)
 
 
 class _Drawn:
@@ -187,20 +195,20 @@ class _Drawn:
         self._most = most
         """Lines that a row may take."""
         self._highlights = highlights
-        self._known: dict[Place, list[Pieces]] = {}
+        self._known: dict[RowPlace, list[Pieces]] = {}
 
-    def tall(self, place: Place) -> int:
+    def tall(self, place: RowPlace) -> int:
         return len(self.lines(place))
 
-    def lines(self, place: Place) -> list[Pieces]:
+    def lines(self, place: RowPlace) -> list[Pieces]:
         if place not in self._known:
             here = place == self._view.cursor and self._view.question is None
-            mark = Piece("▌" if here else " ", "bold cyan")
+            mark = StyledText("▌" if here else " ", "bold cyan")
             rows = self._rows(place)[: self._most]
             self._known[place] = [clip((mark, *row), self._columns) for row in rows]
         return self._known[place]
 
-    def _rows(self, place: Place) -> list[Pieces]:
+    def _rows(self, place: RowPlace) -> list[Pieces]:
         view, columns = self._view, self._columns
         section = view.shown[place.section]
         row = section.row(place.row) if place.row else Row(RowKind.FILE)
@@ -214,27 +222,27 @@ class _Drawn:
             return wrapped(_matched(view, said), columns - 1)
         return [_fitted(_matched(view, said), view.left, columns - 1)]
 
-    def _code(self, row: Row, place: Place, gutter: int) -> list[Pieces]:
+    def _code(self, row: Row, place: RowPlace, gutter: int) -> list[Pieces]:
         style, tint = _STYLES[row.kind], _TINTS.get(row.kind, "")
-        sign = Piece(_SIGNS[row.kind], f"bold {style} {tint}".strip())
+        sign = StyledText(_SIGNS[row.kind], f"bold {style} {tint}".strip())
         room = max(1, self._columns - 2 - gutter)
         parts = broken(_code(self._view, place, room * self._most, self._highlights), room)
-        goes_on = (Piece(" " * gutter), Piece("…", tint))
+        goes_on = (StyledText(" " * gutter), StyledText("…", tint))
         return [
             (*(goes_on if number else (*_beside(row, gutter), sign)), *pad(part, room if tint else 0))
             for number, part in enumerate(parts)
         ]
 
 
-def _beside(row: Row, gutter: int) -> Iterator[Piece]:
+def _beside(row: Row, gutter: int) -> Iterator[StyledText]:
     """The line's number, and a mark if the person wrote the line meanwhile."""
     number = row.old if row.kind is RowKind.REMOVED else row.new
     if gutter:
-        yield Piece(f"{'' if row.kind in CONFLICTING else number:>{gutter - 1}}", "dim")
+        yield StyledText(f"{'' if row.kind in CONFLICTING else number:>{gutter - 1}}", "dim")
     if row.yours:
-        yield Piece("!", "bold yellow")
+        yield StyledText("!", "bold yellow")
     elif gutter:
-        yield Piece(" ")
+        yield StyledText(" ")
 
 
 def _matched(view: Viewport, line: Pieces) -> Pieces:
@@ -244,16 +252,16 @@ def _matched(view: Viewport, line: Pieces) -> Pieces:
     return restyled(line, view.matches("".join(piece.text for piece in line)), "reverse")
 
 
-def _file_line(view: Viewport, section: Section) -> Iterator[Piece]:
-    yield Piece("▸ " if section.key in view.folded else "▾ ")
-    yield Piece(shown(words_of(section.title)), f"bold {section.style}".strip())
+def _file_line(view: Viewport, section: DiffSection) -> Iterator[StyledText]:
+    yield StyledText("▸ " if section.key in view.folded else "▾ ")
+    yield StyledText(shown(words_of(section.title)), f"bold {section.style}".strip())
     if section.loaded and (section.content.added or section.content.removed):
-        yield Piece(f"  +{section.content.added} -{section.content.removed}")
+        yield StyledText(f"  +{section.content.added} -{section.content.removed}")
     if section.loaded and not section.content.fits:
-        yield Piece("  " + translated(Text("changed since the proposer saw it")), "yellow")
+        yield StyledText("  " + translated(Text("changed since the proposer saw it")), "yellow")
 
 
-def _other(section: Section, row: Row, gutter: int) -> Iterator[Piece]:
+def _other(section: DiffSection, row: Row, gutter: int) -> Iterator[StyledText]:
     indent = " " * gutter
     if row.kind is RowKind.HUNK and (conflict := conflict_at(section, row.hunk)) is not None:
         yield from _conflict(conflict)
@@ -262,30 +270,32 @@ def _other(section: Section, row: Row, gutter: int) -> Iterator[Piece]:
         if isinstance(hunk, ConflictHunk):
             return
         if deletes_yours(section, row.hunk):
-            yield Piece("! ", "bold yellow")
+            yield StyledText("! ", "bold yellow")
         place = Text("hunk {number} of {count}", number=row.hunk, count=section.hunks)
         numbers = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
-        yield Piece(f"{numbers}  {translated(place)}", "cyan")
-        yield Piece(shown(row.data.decode("utf-8", "backslashreplace")[:_LONG]), "dim")
+        yield StyledText(f"{numbers}  {translated(place)}", "cyan")
+        yield StyledText(shown(row.data.decode("utf-8", "backslashreplace")[:_LONG]), "dim")
     elif row.kind is RowKind.MARK:
-        yield Piece(indent + translated(Text("(no newline at the end)")), "dim")
+        yield StyledText(indent + translated(Text("(no newline at the end)")), "dim")
     elif row.kind is RowKind.COMMENT:
-        yield Piece(indent + " » " + shown(words_of(row.note.text)), row.note.style)
+        yield StyledText(indent + " » " + shown(words_of(row.note.text)), row.note.style)
     elif row.kind is RowKind.LABEL:
-        yield Piece(indent + shown(words_of(row.note.text)), row.note.style)
+        yield StyledText(indent + shown(words_of(row.note.text)), row.note.style)
     else:
-        yield Piece("  " + shown(words_of(row.note.text)), row.note.style)
+        yield StyledText("  " + shown(words_of(row.note.text)), row.note.style)
 
 
-def _conflict(found: ConflictHunk) -> Iterator[Piece]:
+def _conflict(found: ConflictHunk) -> Iterator[StyledText]:
     place = Text("conflict")
     if found.total > 1:
         place = Text("conflict {number} of {count}", number=found.conflict.number + 1, count=found.total)
-    yield Piece(f"=== {translated(place)}  ", "bold yellow")
-    yield Piece(translated(words.decided(found.decision, found.who)), "bold" if found.decision else "yellow")
+    yield StyledText(f"=== {translated(place)}  ", "bold yellow")
+    yield StyledText(
+        translated(words.decided(found.decision, found.who)), "bold" if found.decision else "yellow"
+    )
 
 
-def _code(view: Viewport, place: Place, room: int, highlights: Highlights) -> Pieces:
+def _code(view: Viewport, place: RowPlace, room: int, highlights: Highlights) -> Pieces:
     """The line from the first visible column on, and how much is cut off."""
     section, left = view.shown[place.section], view.left
     row = section.row(place.row)
@@ -295,9 +305,9 @@ def _code(view: Viewport, place: Place, room: int, highlights: Highlights) -> Pi
     coloured = highlights.line(section, row)
     if coloured is None:
         coloured = tuple(
-            Piece(piece.text, style) for piece in plain(row.data.decode("utf-8", "backslashreplace"))
+            StyledText(piece.text, style) for piece in plain(row.data.decode("utf-8", "backslashreplace"))
         )
-    line = tuple(Piece(piece.text, f"{piece.style} {tint}".strip()) for piece in coloured)
+    line = tuple(StyledText(piece.text, f"{piece.style} {tint}".strip()) for piece in coloured)
     if row.kind in _WORD_TINTS:
         line = restyled(line, _shown_ranges(row.data, section.changed(place.row)), _WORD_TINTS[row.kind])
     return _fitted(_matched(view, line), left, room)
@@ -318,7 +328,7 @@ def _fitted(line: Pieces, left: int, room: int) -> Pieces:
     if size <= room:
         return clip(line, room, start=left)
     more = f"…+{size - room + 6}"
-    return (*clip(line, max(0, room - width(more)), start=left), Piece(more, "reverse"))
+    return (*clip(line, max(0, room - width(more)), start=left), StyledText(more, "reverse"))
 
 
 def _long(data: bytes, left: int, room: int, style: str) -> Pieces:
@@ -327,9 +337,9 @@ def _long(data: bytes, left: int, room: int, style: str) -> Pieces:
     text = data[: 4 * (left + room)].decode("utf-8", "backslashreplace")[left : left + room]
     rest = len(data) - left - room
     if rest <= 0:
-        return clip((Piece(shown(text), style),), room)
+        return clip((StyledText(shown(text), style),), room)
     more = f"…+{rest + len(str(rest)) + 2}"
-    return (*clip((Piece(shown(text), style),), max(0, room - width(more))), Piece(more, "reverse"))
+    return (*clip((StyledText(shown(text), style),), max(0, room - width(more))), StyledText(more, "reverse"))
 
 
 def _below(view: Viewport, columns: int, rows: int) -> tuple[list[Pieces], Cursor]:
@@ -340,17 +350,19 @@ def _below(view: Viewport, columns: int, rows: int) -> tuple[list[Pieces], Curso
     lines = [_one(Text("{line}", line=line), "red", columns) for line in list(view.output)[-room:] if room]
     fitting = (keys for keys in map(translated, _keys(view)) if width(keys) <= columns)
     keys = next(fitting, translated(_FEW_KEYS))
-    return [*lines, *_status(view, columns, rows), clip((Piece(keys, "dim"),), columns)], None
+    return [*lines, *_status(view, columns, rows), clip((StyledText(keys, "dim"),), columns)], None
 
 
-def _asked(view: Viewport, question: Question, columns: int, rows: int) -> tuple[list[Pieces], Cursor]:
-    asked = wrapped((Piece(shown(translated(question.words)), "bold"),), columns)
+def _asked(view: Viewport, question: ScreenQuestion, columns: int, rows: int) -> tuple[list[Pieces], Cursor]:
+    asked = wrapped((StyledText(shown(translated(question.words)), "bold"),), columns)
     room = max(0, rows - len(asked) - 3)
-    above = [line for one in question.above for line in wrapped((Piece(shown(translated(one))),), columns)]
+    above = [
+        line for one in question.above for line in wrapped((StyledText(shown(translated(one))),), columns)
+    ]
     if question.editor is None:
         return [*above[:room], *_status(view, columns, rows), *asked], None
     typed, at = question.editor.line(max(1, columns - 3))
-    lines = [*above[:room], *asked, clip((Piece("> ", "bold"), *typed), columns)]
+    lines = [*above[:room], *asked, clip((StyledText("> ", "bold"), *typed), columns)]
     return lines, (len(lines) - 1, at + 2)
 
 
@@ -373,11 +385,11 @@ def _status(view: Viewport, columns: int, rows: int) -> list[Pieces]:
     return [row for line in lines for row in wrapped(line, columns)][:most]
 
 
-def _joined(pieces: Sequence[Piece]) -> Pieces:
-    line: list[Piece] = []
+def _joined(pieces: Sequence[StyledText]) -> Pieces:
+    line: list[StyledText] = []
     for piece in pieces:
-        line += [Piece(" · ")] if line else []
-        line.append(Piece(shown(piece.text), piece.style))
+        line += [StyledText(" · ")] if line else []
+        line.append(StyledText(shown(piece.text), piece.style))
     return tuple(line)
 
 
@@ -385,17 +397,17 @@ def _files(view: Viewport, files: FileList, columns: int, rows: int) -> list[Pie
     count, height = len(view.shown), max(1, rows - 2)
     found = []
     for number in files.visible(height, count):
-        mark = Piece("▌" if number == files.cursor else " ", "bold cyan")
+        mark = StyledText("▌" if number == files.cursor else " ", "bold cyan")
         found.append(
             clip((mark, *_fitted(tuple(_file_line(view, view.shown[number])), 0, columns - 1)), columns)
         )
-    title = Piece(translated(Text("Files")), "bold")
+    title = StyledText(translated(Text("Files")), "bold")
     where = f"{translated(_FILE_KEYS)}   {files.cursor + 1}/{count}"
     empty = [()] * (height - len(found))
-    return [clip((title,), columns), *found, *empty, clip((Piece(where, "dim"),), columns)][-rows:]
+    return [clip((title,), columns), *found, *empty, clip((StyledText(where, "dim"),), columns)][-rows:]
 
 
-def _page(view: Viewport, page: Page, columns: int, rows: int) -> list[Pieces]:
+def _page(view: Viewport, page: TextPage, columns: int, rows: int) -> list[Pieces]:
     height = max(1, rows - 2)
     lines = _wrapped_page(page, columns)
     view.page_top = max(0, min(view.page_top, len(lines) - height))
@@ -403,11 +415,11 @@ def _page(view: Viewport, page: Page, columns: int, rows: int) -> list[Pieces]:
     last = min(len(lines), view.page_top + height)
     where = f"{translated(_MORE_KEYS if last < len(lines) else _PAGE_KEYS)}   {last}/{len(lines)}"
     empty = [()] * (height - len(found))
-    return [clip(page.title, columns), *found, *empty, clip((Piece(where, "dim"),), columns)]
+    return [clip(page.title, columns), *found, *empty, clip((StyledText(where, "dim"),), columns)]
 
 
 @lru_cache(maxsize=1)
-def _wrapped_page(page: Page, columns: int) -> list[Pieces]:
+def _wrapped_page(page: TextPage, columns: int) -> list[Pieces]:
     return [row for line in page.lines for row in wrapped(line, columns)]
 
 
@@ -422,7 +434,7 @@ def wrapped(line: Pieces, columns: int) -> list[Pieces]:
     found, start, room = [], 0, columns
     while start < len(text):
         end = _fitting(text, start, room)
-        row = (*((Piece(" " * indent),) if start else ()), *_between(line, start, end))
+        row = (*((StyledText(" " * indent),) if start else ()), *_between(line, start, end))
         found.append(clip(row, columns))  # a double-width character does not fit into one column
         start, room = end, columns - indent
     return found
@@ -448,16 +460,16 @@ def _between(line: Pieces, start: int, end: int) -> Pieces:
         part = text[max(0, start - at) : max(0, end - at)]
         at += len(text)
         if part:
-            found.append(Piece(part, style))
+            found.append(StyledText(part, style))
     return tuple(found)
 
 
-def _piece(span: Span) -> Piece:
-    return Piece(words_of(span.text), span.style)
+def _piece(span: TextSpan) -> StyledText:
+    return StyledText(words_of(span.text), span.style)
 
 
 def _one(text: Text, style: str, columns: int) -> Pieces:
-    return clip((Piece(shown(translated(text)), style),), columns)
+    return clip((StyledText(shown(translated(text)), style),), columns)
 
 
 def shown(text: str) -> str:
@@ -465,16 +477,16 @@ def shown(text: str) -> str:
     return visible(text.expandtabs(_TAB), keep="")
 
 
-def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> Page:
+def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> TextPage:
     """The same as `ringi show`."""
     lines = [
         *plan_lines(facts_of(app.workspace, ref, document, preview)),
         *filter(None, [total_line(document)]),
     ]
     title, *rest = (_pieces(line) for line in lines)
-    return Page(title, tuple(rest))
+    return TextPage(title, tuple(rest))
 
 
 def _pieces(line: Line) -> Pieces:
-    pieces = (Piece(shown(words_of(span.text)), span.style) for span in line.spans)
-    return (Piece(" " * line.indent), *pieces)
+    pieces = (StyledText(shown(words_of(span.text)), span.style) for span in line.spans)
+    return (StyledText(" " * line.indent), *pieces)

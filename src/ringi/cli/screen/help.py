@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ringi.cli.screen.cells import Piece
-from ringi.cli.screen.viewport import Page
+from ringi.cli.screen.cells import StyledText
+from ringi.cli.screen.viewport import TextPage
 from ringi.kernel.text import Text, translated
 
 _HELP: Final = (
@@ -35,6 +35,8 @@ _HELP: Final = (
 _WIDEST_KEY: Final = 9
 
 
-def help_page() -> Page:
-    lines = ((Piece(f"  {key:<{_WIDEST_KEY}}", "bold"), Piece(translated(words))) for key, words in _HELP)
-    return Page((Piece(translated(Text("Keys")), "bold"),), tuple(lines))
+def help_page() -> TextPage:
+    lines = (
+        (StyledText(f"  {key:<{_WIDEST_KEY}}", "bold"), StyledText(translated(words))) for key, words in _HELP
+    )
+    return TextPage((StyledText(translated(Text("Keys")), "bold"),), tuple(lines))

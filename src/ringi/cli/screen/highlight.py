@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.cli.screen.cells import Piece, Pieces, width
+from ringi.cli.screen.cells import Pieces, StyledText, width
 from ringi.kernel.text import visible
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _LEXER_FAULTS: Final = (
 )  # fmt: skip
 
 
-class Limits(NamedTuple):
+class HighlightLimits(NamedTuple):
     """A text crafted for it can keep a lexer's regular expressions busy for years.
 
     Seconds of the processor: a busy machine must not take the colours away.
@@ -54,7 +54,7 @@ class Limits(NamedTuple):
     """A step that takes longer is the last."""
 
 
-_LIMITS: Final = Limits()
+_LIMITS: Final = HighlightLimits()
 
 
 class _TimeIsUp(BaseException):
@@ -83,9 +83,9 @@ def highlighting(path: str, text: str) -> Generator[None, None, list[Pieces] | N
 
 
 def highlighting_by(
-    lexer: "Lexer", text: str, limits: Limits = _LIMITS
+    lexer: "Lexer", text: str, limits: HighlightLimits = _LIMITS
 ) -> Generator[None, None, list[Pieces] | None]:
-    lines = _Lines()
+    lines = _LineBuilder()
     try:
         tokens = _lexed(lexer, text)
         for _ in range(limits.steps):
@@ -101,7 +101,7 @@ def highlighting_by(
 
 def plain(text: str) -> Pieces:
     """A line without styles, filtered, with tabs expanded as in `highlight`."""
-    return (Piece(_shown(text, 0)),)
+    return (StyledText(_shown(text, 0)),)
 
 
 def _lexed(lexer: "Lexer", text: str) -> Iterator[tuple[int, object, str]]:
@@ -128,13 +128,13 @@ def _lexer_for(name: str) -> "Lexer | None":
     return None
 
 
-class _Lines:
+class _LineBuilder:
     """Builds lines from the tokens so far."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
         self._lines: list[Pieces] = []
-        self._pieces: list[Piece] = []
+        self._pieces: list[StyledText] = []
         self._column = 0
 
     def take(self, tokens: Iterator[tuple[int, object, str]], until: float) -> bool:
@@ -164,11 +164,11 @@ class _Lines:
         return self._lines
 
 
-def _add(pieces: list[Piece], text: str, style: str) -> None:
+def _add(pieces: list[StyledText], text: str, style: str) -> None:
     if pieces and (pieces[-1].style == style or text.isspace()):
-        pieces[-1] = Piece(pieces[-1].text + text, pieces[-1].style)
+        pieces[-1] = StyledText(pieces[-1].text + text, pieces[-1].style)
     else:
-        pieces.append(Piece(text, style))
+        pieces.append(StyledText(text, style))
 
 
 def _shown(text: str, column: int) -> str:

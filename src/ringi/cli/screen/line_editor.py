@@ -2,7 +2,7 @@
 
 from typing import Final, Literal
 
-from ringi.cli.screen.cells import Piece, Pieces, clip, width
+from ringi.cli.screen.cells import Pieces, StyledText, clip, width
 from ringi.kernel.text import visible
 
 _PASTED: Final = "paste:"
@@ -70,7 +70,7 @@ class LineEditor:
         self._first_column = max(min(self._first_column, cursor), cursor + min(under, columns) - columns)
         # Scroll no further than the cursor needs.
         self._first_column = max(0, min(self._first_column, cursor + width(after) + 1 - columns))
-        shown = clip((Piece(before + after),), columns, start=self._first_column)
+        shown = clip((StyledText(before + after),), columns, start=self._first_column)
         return shown, cursor - self._first_column
 
 

@@ -16,9 +16,9 @@ from ringi.cli.screen.terminal import Terminal
 from ringi.cli.screen.viewport import (
     FIRST,
     FileList,
-    Page,
-    Place,
-    Question,
+    RowPlace,
+    ScreenQuestion,
+    TextPage,
     Viewport,
     beginning,
     fold,
@@ -30,14 +30,14 @@ from ringi.cli.screen.viewport import (
     widen,
 )
 from ringi.errors import RingiError
-from ringi.kernel.lines import Span, Style
+from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans.answer_document import PlanComparison
-from ringi.plans.diff_view import LINES, Row, RowKind, Section, conflict_at, delta_sections
+from ringi.plans.diff_view import LINES, DiffSection, Row, RowKind, conflict_at, delta_sections
 from ringi.plans.document import Overlap, PlanDocument, PlanStatus
 from ringi.plans.news import News
 from ringi.plans.prompter import RunningChecks
-from ringi.plans.review_loop import Choice, ReviewAct
+from ringi.plans.review_loop import ReviewAct, ReviewChoice
 from ringi.plans.review_plan import KEYS
 from ringi.plans.review_view import heading_of, preview_of, stale_paths
 from ringi.plans.reviewed_plan import ReviewedPlan, overlaps_of, undecided, warnings_of
@@ -109,7 +109,7 @@ class ScreenPrompter:
         self._checks_done: Callable[[], None] = lambda: None
         self._idle = Idle(plan, self.view, colour=colour)
 
-    def choose(self) -> Choice:
+    def choose(self) -> ReviewChoice:
         while True:
             key = self._next_key()
             if key not in _GONE and self._ignored.swallows(key):
@@ -132,7 +132,7 @@ class ScreenPrompter:
                 if choice is not None:
                     return choice
 
-    def _choice(self, act: ReviewAct) -> Choice | None:
+    def _choice(self, act: ReviewAct) -> ReviewChoice | None:
         """Adds what is under the cursor; None, and a message, if the act does not apply to it."""
         view = self.view
         if act is ReviewAct.STOP_CHECKS:
@@ -141,12 +141,12 @@ class ScreenPrompter:
             view.show_delta(None)
             return None
         if act not in _ON_SPECS or not self._plan.specs or self._plan.status is PlanStatus.COMPLETED:
-            return Choice(act)
+            return ReviewChoice(act)
         if view.delta is not None:
             self.say(Text("This is only what changed; [t] shows all of it again."))
             return None
         choice = _choice_on(view, self._plan, act)
-        if isinstance(choice, Choice):
+        if isinstance(choice, ReviewChoice):
             return choice
         (self.say if act is ReviewAct.DROP_HUNK else self.refuse)(choice)
         return None
@@ -174,7 +174,7 @@ class ScreenPrompter:
         view.stale, view.undecided = self._plan.stale, len(undecided(self._plan))
         if self._checks is not None:
             seconds = self._checks.seconds
-            view.checks = Span(Text("the tests run … {seconds} s (esc stops them)", seconds=seconds))
+            view.checks = TextSpan(Text("the tests run … {seconds} s (esc stops them)", seconds=seconds))
         drawn = screen(view, self._terminal.size, self._idle.highlights)
         self._idle.see([view.shown[number] for number in sorted({place.section for place in drawn.places})])
         if asks:
@@ -182,7 +182,7 @@ class ScreenPrompter:
         self._terminal.draw(drawn.lines, drawn.cursor)
 
     def say(self, text: Text, style: Style = Style.PLAIN) -> None:
-        self.view.message = Span(text, style)
+        self.view.message = TextSpan(text, style)
 
     def refuse(self, text: Text) -> None:
         self.say(text)
@@ -193,7 +193,7 @@ class ScreenPrompter:
 
     def ask(self, question: Text, *, start: str = "", above: Sequence[Text] = ()) -> str | None:
         typed = LineEditor(start)
-        self.view.question = Question(question, typed, above)
+        self.view.question = ScreenQuestion(question, typed, above)
         try:
             self._draw(asks=True)
             while True:
@@ -204,14 +204,16 @@ class ScreenPrompter:
             self.view.question = None
 
     def answer(self, question: Text) -> str:
-        self.view.question = Question(question, None)
+        self.view.question = ScreenQuestion(question, None)
         try:
             self._draw(asks=True)
             return self._next_key()
         finally:
             self.view.question = None
 
-    def show(self, said: Span | None = None, *, error: RingiError | None = None, anew: bool = False) -> None:
+    def show(
+        self, said: TextSpan | None = None, *, error: RingiError | None = None, anew: bool = False
+    ) -> None:
         view, plan = self.view, self._plan
         view.heading = heading_of(plan.ref, plan.document)
         view.delta, view.output = None, ()
@@ -250,7 +252,7 @@ class ScreenPrompter:
         self.view.message = None
         return not key
 
-    def tell_checks(self, said: Span | None, output: Sequence[str] = ()) -> None:
+    def tell_checks(self, said: TextSpan | None, output: Sequence[str] = ()) -> None:
         self._checks = None
         self.view.checks, self.view.output = said, output
 
@@ -263,7 +265,7 @@ class Idle:
         self._view = view
         self._colour = colour
         self._news = News(plan)
-        self._seen: Sequence[Section] = ()
+        self._seen: Sequence[DiffSection] = ()
         self.highlights = Highlights()
         self.begin_again()
 
@@ -278,7 +280,7 @@ class Idle:
         """Nothing is left to do."""
         self._work: Iterator[None] = self._to_do(self._plan.document)
 
-    def see(self, sections: Sequence[Section]) -> None:
+    def see(self, sections: Sequence[DiffSection]) -> None:
         """Tells which sections are on the screen now."""
         if sections != self._seen:
             self._seen = sections
@@ -314,7 +316,7 @@ class Idle:
         self._plan.stale = stale_paths(document, sections)
 
 
-def _highlighted(section: Section, highlights: Highlights) -> Iterator[None]:
+def _highlighted(section: DiffSection, highlights: Highlights) -> Iterator[None]:
     """A little at a time, so that no key waits for it."""
     old = yield from _lines(section.path, section.content.old)
     new = yield from _lines(section.path, section.content.new)
@@ -329,7 +331,7 @@ def _lines(path: str, data: bytes | None) -> Generator[None, None, list[Pieces] 
     return (yield from highlighting(path, text)) if text else None
 
 
-def _choice_on(view: Viewport, plan: ReviewedPlan, act: ReviewAct) -> Choice | Text:
+def _choice_on(view: Viewport, plan: ReviewedPlan, act: ReviewAct) -> ReviewChoice | Text:
     """The act on what is under the cursor, or why it does not apply to that."""
     open_ = view.section.key not in view.folded
     if act is ReviewAct.EDIT_LINE and open_:
@@ -337,11 +339,11 @@ def _choice_on(view: Viewport, plan: ReviewedPlan, act: ReviewAct) -> Choice | T
     hunk = view.section.hunk_at(view.cursor.row) if open_ else 0
     conflict = conflict_at(view.section, hunk)
     if conflict is not None and act in _OF_CONFLICTS:
-        return Choice(_OF_CONFLICTS[act], view.cursor.section, hunk, conflict=conflict.conflict)
+        return ReviewChoice(_OF_CONFLICTS[act], view.cursor.section, hunk, conflict=conflict.conflict)
     if (act in _ON_LINES and plan.conflicts) or act in _TAKING:
-        return Choice(act)  # refused, or about the first conflict
+        return ReviewChoice(act)  # refused, or about the first conflict
     row = _line(view, act) if open_ else None
-    return _why_not(act, hunk, row) or Choice(act, view.cursor.section, hunk, row)
+    return _why_not(act, hunk, row) or ReviewChoice(act, view.cursor.section, hunk, row)
 
 
 def _why_not(act: ReviewAct, hunk: int, row: Row | None) -> Text | None:
@@ -373,10 +375,10 @@ def _to_replacement(view: Viewport) -> None:
     while view.section.row(at).kind is RowKind.REMOVED and at + 1 < view.section.count:
         at += 1
     if view.section.row(at).kind is RowKind.ADDED:
-        view.cursor = Place(section, at)
+        view.cursor = RowPlace(section, at)
 
 
-def _turn(view: Viewport, page: Page, key: str) -> None:
+def _turn(view: Viewport, page: TextPage, key: str) -> None:
     steps = {
         "j": 1, "down": 1, "k": -1, "up": -1, "pgdn": _PAGE, " ": _PAGE, "pgup": -_PAGE,
         "home": -len(page.lines) ** 2, "end": len(page.lines) ** 2,
@@ -408,10 +410,10 @@ def _moved(view: Viewport, key: str, rows: int) -> bool:
     if key in steps:
         view.cursor = step(view, view.cursor, steps[key])
     elif key in {"home", "g"}:
-        view.cursor, view.left = Place(0, 0), 0
+        view.cursor, view.left = RowPlace(0, 0), 0
     elif key in {"end", "G"}:
         last = len(view.shown) - 1
-        view.cursor = Place(last, view.rows_of(last) - 1)
+        view.cursor = RowPlace(last, view.rows_of(last) - 1)
     elif key in {"left", "right"}:
         view.left = max(0, view.left + (_SIDEWAYS if key == "right" else -_SIDEWAYS))
     elif key in {"n", "p"}:
@@ -429,10 +431,10 @@ def _arranged(view: Viewport, key: str) -> bool:
         fold(view)
     elif key in {"+", "-"}:
         wider = widen(view, -1 if key == "-" else 1)
-        view.message = None if wider else Span(Text("There are no more lines to show, or to hide."))
+        view.message = None if wider else TextSpan(Text("There are no more lines to show, or to hide."))
     elif key == "w":
         view.wrap, view.left = not view.wrap, 0
-        view.message = Span(Text("Long lines are wrapped.") if view.wrap else Text("Long lines are cut."))
+        view.message = TextSpan(Text("Long lines are wrapped.") if view.wrap else Text("Long lines are cut."))
     elif key == "f":
         view.files = FileList(view.cursor.section)
     elif key == "?":

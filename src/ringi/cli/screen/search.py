@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ringi.cli.screen.viewport import Place, Viewport
+from ringi.cli.screen.viewport import RowPlace, Viewport
 from ringi.cli.ui import width
-from ringi.kernel.lines import Span
+from ringi.kernel.lines import TextSpan
 from ringi.kernel.text import Text, shown
-from ringi.plans.diff_view import CONFLICTING, LINES, RowKind, Section
+from ringi.plans.diff_view import CONFLICTING, LINES, DiffSection, RowKind
 
 _MARGIN = 8
 """Columns before a match that lies far to the right."""
@@ -32,7 +32,7 @@ class Search(NamedTuple):
             at = text.find(self.words, at + len(self.words))
         return found
 
-    def is_in(self, section: Section, hunk: int) -> bool:
+    def is_in(self, section: DiffSection, hunk: int) -> bool:
         """Whether a hunk may have it: quicker than to look at each of its rows."""
         text = section.content.hunks[hunk - 1].body.decode("utf-8", "backslashreplace")
         return bool(self.ranges(text)) or section.length(hunk) != text.count("\n")
@@ -76,7 +76,7 @@ class Finder:
         else:
             self._search = None
             line = Text("Not found: {words}", words=search.words)
-        view.message = Span(line)
+        view.message = TextSpan(line)
 
 
 def to_match(view: Viewport, search: Search, direction: int, columns: int) -> bool:
@@ -89,7 +89,7 @@ def to_match(view: Viewport, search: Search, direction: int, columns: int) -> bo
     return False
 
 
-def _matches(view: Viewport, search: Search, direction: int) -> Iterator[tuple[Place, int]]:
+def _matches(view: Viewport, search: Search, direction: int) -> Iterator[tuple[RowPlace, int]]:
     sections, here = len(view.shown), view.cursor
     for distance in range(sections + 1):
         number = (here.section + direction * distance) % sections
@@ -101,10 +101,10 @@ def _matches(view: Viewport, search: Search, direction: int) -> Iterator[tuple[P
                 continue
             text = _text(section, row)
             if ranges := search.ranges(text):
-                yield Place(number, row), width(text[: ranges[0][0]])
+                yield RowPlace(number, row), width(text[: ranges[0][0]])
 
 
-def _candidates(section: Section, search: Search, direction: int) -> Iterator[int]:
+def _candidates(section: DiffSection, search: Search, direction: int) -> Iterator[int]:
     first = section.start(1) if section.hunks else section.count
     parts = [range(first)]
     for hunk in range(1, section.hunks + 1):
@@ -115,7 +115,7 @@ def _candidates(section: Section, search: Search, direction: int) -> Iterator[in
         yield from rows[::direction]
 
 
-def _text(section: Section, index: int) -> str:
+def _text(section: DiffSection, index: int) -> str:
     row = section.row(index)
     if row.kind is RowKind.FILE:
         return shown(section.title)

@@ -6,31 +6,31 @@ from typing import NamedTuple
 
 from ringi.cli.screen.cells import Pieces
 from ringi.cli.screen.line_editor import LineEditor
-from ringi.kernel.lines import Span
+from ringi.kernel.lines import TextSpan
 from ringi.kernel.text import Text
-from ringi.plans.diff_view import Row, Section, conflict_at
+from ringi.plans.diff_view import DiffSection, Row, conflict_at
 from ringi.plans.document import PlanDocument
 from ringi.plans.review_view import Heading
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """A row of a section."""
 
     section: int
     row: int
 
 
-FIRST = Place(0, 0)
+FIRST = RowPlace(0, 0)
 
 
-class Page(NamedTuple):
+class TextPage(NamedTuple):
     """Text to read, over the whole screen."""
 
     title: Pieces
     lines: tuple[Pieces, ...]
 
 
-class Question(NamedTuple):
+class ScreenQuestion(NamedTuple):
     words: Text
     editor: LineEditor | None
     """None if one key answers."""
@@ -55,9 +55,9 @@ class FileList:
 @dataclass
 class Viewport:
     heading: Heading
-    sections: list[Section]
-    cursor: Place = FIRST
-    top: Place = FIRST
+    sections: list[DiffSection]
+    cursor: RowPlace = FIRST
+    top: RowPlace = FIRST
     reach: int = 0
     """Rows below the cursor to keep visible."""
     left: int = 0
@@ -67,18 +67,18 @@ class Viewport:
     stale: tuple[str, ...] = ()
     undecided: int = 0
     """Conflicts."""
-    warnings: tuple[Span, ...] = ()
-    delta: list[Section] | None = None
+    warnings: tuple[TextSpan, ...] = ()
+    delta: list[DiffSection] | None = None
     """Shown instead of the sections: what changed since an earlier version."""
     since: int = 0
     """That version."""
-    page: Page | None = None
+    page: TextPage | None = None
     page_top: int = 0
-    message: Span | None = None
-    checks: Span | None = None
+    message: TextSpan | None = None
+    checks: TextSpan | None = None
     output: Sequence[str] = ()
     """The last lines of a failed check's output."""
-    question: Question | None = None
+    question: ScreenQuestion | None = None
     matches: Callable[[str], Sequence[tuple[int, int]]] | None = None
     """Where a text has what the person searches for, from character to character."""
     files: FileList | None = None
@@ -91,11 +91,11 @@ class Viewport:
         return self.heading.document
 
     @property
-    def shown(self) -> list[Section]:
+    def shown(self) -> list[DiffSection]:
         return self.sections if self.delta is None else self.delta
 
     @property
-    def section(self) -> Section:
+    def section(self) -> DiffSection:
         return self.shown[self.cursor.section]
 
     @property
@@ -105,35 +105,35 @@ class Viewport:
     def rows_of(self, section: int) -> int:
         return 1 if self.shown[section].key in self.folded else self.shown[section].count
 
-    def show(self, sections: list[Section]) -> None:
+    def show(self, sections: list[DiffSection]) -> None:
         """Replaces the sections; the cursor stays near its place, if a hunk went on the one that follows."""
         before, self.sections = self.sections, sections
         if self.delta is None:
             self.cursor = self._near(self.cursor, before)
             self.top = min(self._near(self.top, before), self.cursor)
 
-    def _near(self, place: Place, before: list[Section]) -> Place:
+    def _near(self, place: RowPlace, before: list[DiffSection]) -> RowPlace:
         section = min(place.section, len(self.sections) - 1)
         if self.sections[section].path != before[place.section].path:
             return beginning(self, section)
         hunk, hunks = before[place.section].hunk_at(place.row), _open_hunks(self, section)
         if hunk and 0 < hunks < before[place.section].hunks:
-            return Place(section, self.sections[section].first_change(min(hunk, hunks)))
-        return Place(section, min(place.row, self.rows_of(section) - 1))
+            return RowPlace(section, self.sections[section].first_change(min(hunk, hunks)))
+        return RowPlace(section, min(place.row, self.rows_of(section) - 1))
 
-    def show_delta(self, sections: list[Section] | None, *, since: int = 0) -> None:
+    def show_delta(self, sections: list[DiffSection] | None, *, since: int = 0) -> None:
         self.delta, self.since = sections, since
         self.cursor = self.top = FIRST
         self.left = 0
 
 
-def beginning(view: Viewport, section: int) -> Place:
+def beginning(view: Viewport, section: int) -> RowPlace:
     """The first change of a file, so that drop and edit have something to act on; else its title."""
     hunks = _open_hunks(view, section)
-    return Place(section, view.shown[section].first_change(1) if hunks else 0)
+    return RowPlace(section, view.shown[section].first_change(1) if hunks else 0)
 
 
-def step(view: Viewport, place: Place, count: int) -> Place:
+def step(view: Viewport, place: RowPlace, count: int) -> RowPlace:
     """Moves by `count` rows, backwards if negative, within the first and last row."""
     section, row = place.section, place.row + count
     while row < 0 and section > 0:
@@ -141,13 +141,15 @@ def step(view: Viewport, place: Place, count: int) -> Place:
         row += view.rows_of(section)
     while row >= view.rows_of(section):
         if section + 1 == len(view.shown):
-            return Place(section, view.rows_of(section) - 1)
+            return RowPlace(section, view.rows_of(section) - 1)
         row -= view.rows_of(section)
         section += 1
-    return Place(section, max(0, row))
+    return RowPlace(section, max(0, row))
 
 
-def visible_rows(view: Viewport, height: int, tall: Callable[[Place], int] = lambda _: 1) -> list[Place]:
+def visible_rows(
+    view: Viewport, height: int, tall: Callable[[RowPlace], int] = lambda _: 1
+) -> list[RowPlace]:
     """The visible places from the top; scrolls so that the cursor is among them.
 
     `tall` is how many lines a place takes; the last one may not fit entirely.
@@ -164,10 +166,10 @@ def visible_rows(view: Viewport, height: int, tall: Callable[[Place], int] = lam
 
 
 def _fitting(
-    places: list[Place], height: int, tall: Callable[[Place], int], *, whole: bool = False
-) -> list[Place]:
+    places: list[RowPlace], height: int, tall: Callable[[RowPlace], int], *, whole: bool = False
+) -> list[RowPlace]:
     """The first ones that fit; at least one, and the last one only in part unless `whole`."""
-    found: list[Place] = []
+    found: list[RowPlace] = []
     used = 0
     for place in places:
         size = tall(place)
@@ -178,12 +180,12 @@ def _fitting(
     return found
 
 
-def _below(view: Viewport, top: Place, height: int) -> list[Place]:
-    places: list[Place] = []
+def _below(view: Viewport, top: RowPlace, height: int) -> list[RowPlace]:
+    places: list[RowPlace] = []
     section, row = top
     while len(places) < height and section < len(view.shown):
         last = min(view.rows_of(section), row + height - len(places))
-        places += (Place(section, one) for one in range(row, last))
+        places += (RowPlace(section, one) for one in range(row, last))
         section, row = section + 1, 0
     return places
 
@@ -202,10 +204,10 @@ def to_hunk(view: Viewport, direction: int) -> None:
         wanted = 1 if direction > 0 else _open_hunks(view, section)
         if not _open_hunks(view, section):
             # Stop at a section without hunks too: a command must not be skipped unseen.
-            view.cursor, view.reach = Place(section, 0), view.rows_of(section) - 1
+            view.cursor, view.reach = RowPlace(section, 0), view.rows_of(section) - 1
             return
     found = view.shown[section]
-    view.cursor = Place(section, found.first_change(wanted))
+    view.cursor = RowPlace(section, found.first_change(wanted))
     view.reach = found.start(wanted) + found.length(wanted) - view.cursor.row
 
 
@@ -217,7 +219,7 @@ def to_conflict(view: Viewport) -> None:
         for hunk in range(1, _open_hunks(view, number) + 1):
             found = conflict_at(section, hunk)
             if found is not None and found.decision is None:
-                view.cursor = Place(number, section.start(hunk))
+                view.cursor = RowPlace(number, section.start(hunk))
                 view.reach = section.length(hunk)
                 return
 
@@ -228,16 +230,16 @@ def _open_hunks(view: Viewport, section: int) -> int:
 
 def to_section(view: Viewport, direction: int) -> None:
     if direction < 0 and view.cursor.row:
-        view.cursor = Place(view.cursor.section, 0)
+        view.cursor = RowPlace(view.cursor.section, 0)
         return
     section = min(max(view.cursor.section + direction, 0), len(view.shown) - 1)
-    view.cursor, view.reach = Place(section, 0), view.rows_of(section) - 1
+    view.cursor, view.reach = RowPlace(section, 0), view.rows_of(section) - 1
 
 
 def jump(view: Viewport, section: int) -> None:
     """To the first change of a file."""
     view.cursor = beginning(view, section)
-    view.top, view.left, view.reach = Place(section, 0), 0, 0
+    view.top, view.left, view.reach = RowPlace(section, 0), 0, 0
 
 
 def widen(view: Viewport, direction: int) -> bool:
@@ -256,7 +258,7 @@ def widen(view: Viewport, direction: int) -> bool:
     if hunk:
         moved = within + section.first_change(hunk) - section.start(hunk) - before if within else 0
         row = section.start(hunk) + min(max(moved, 0), section.length(hunk))
-    view.cursor, view.reach = Place(view.cursor.section, row), 0
+    view.cursor, view.reach = RowPlace(view.cursor.section, row), 0
     return True
 
 
@@ -264,4 +266,4 @@ def fold(view: Viewport) -> None:
     key = view.section.key
     view.folded ^= {key}
     if key in view.folded:
-        view.cursor = Place(view.cursor.section, 0)
+        view.cursor = RowPlace(view.cursor.section, 0)

@@ -3,8 +3,8 @@
 Everything is named by an open folder and one name in it, never by a path, and nothing follows a link.
 """
 
-from ringi.kernel.fs.bounded import TooLarge, read_bounded
-from ringi.kernel.fs.calls import Entry, FileChanged, FileSystem, Kind, NotRegular, OsFileSystem, opened
+from ringi.kernel.fs.bounded import FileTooLarge, read_bounded
+from ringi.kernel.fs.calls import Entry, EntryKind, FileChanged, FileSystem, NotRegular, OsFileSystem, opened
 from ringi.kernel.fs.checked import read_checked, replace_checked
 from ringi.kernel.fs.folders import folder_unusable
 from ringi.kernel.fs.replace import open_own, publish, replace_file, spare_of
@@ -12,12 +12,12 @@ from ringi.kernel.fs.walk import walk
 
 __all__ = [
     "Entry",
+    "EntryKind",
     "FileChanged",
     "FileSystem",
-    "Kind",
+    "FileTooLarge",
     "NotRegular",
     "OsFileSystem",
-    "TooLarge",
     "folder_unusable",
     "open_own",
     "opened",

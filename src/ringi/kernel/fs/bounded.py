@@ -10,7 +10,7 @@ from ringi.kernel.fs.calls import NotRegular
 _PIECE: Final = 1 << 20
 
 
-class TooLarge(OSError):
+class FileTooLarge(OSError):
     """The file has more bytes than its kind ever needs."""
 
 
@@ -40,5 +40,5 @@ def read_bounded(
     finally:
         os.close(descriptor)
     if left <= 0:
-        raise TooLarge(errno.EFBIG, os.strerror(errno.EFBIG), os.fspath(path))
+        raise FileTooLarge(errno.EFBIG, os.strerror(errno.EFBIG), os.fspath(path))
     return b"".join(pieces)

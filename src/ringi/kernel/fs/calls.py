@@ -14,7 +14,7 @@ _RENAME_EXCHANGE_LINUX = 2
 _RENAME_SWAP_MACOS = 2
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     FILE = "file"
     FOLDER = "folder"
     LINK = "link"
@@ -27,18 +27,18 @@ class Kind(StrEnum):
 
 
 _KINDS = {
-    stat_module.S_IFREG: Kind.FILE,
-    stat_module.S_IFDIR: Kind.FOLDER,
-    stat_module.S_IFLNK: Kind.LINK,
-    stat_module.S_IFIFO: Kind.FIFO,
-    stat_module.S_IFSOCK: Kind.SOCKET,
-    stat_module.S_IFCHR: Kind.CHARACTER_DEVICE,
-    stat_module.S_IFBLK: Kind.BLOCK_DEVICE,
+    stat_module.S_IFREG: EntryKind.FILE,
+    stat_module.S_IFDIR: EntryKind.FOLDER,
+    stat_module.S_IFLNK: EntryKind.LINK,
+    stat_module.S_IFIFO: EntryKind.FIFO,
+    stat_module.S_IFSOCK: EntryKind.SOCKET,
+    stat_module.S_IFCHR: EntryKind.CHARACTER_DEVICE,
+    stat_module.S_IFBLK: EntryKind.BLOCK_DEVICE,
 }
 
 
 class Entry(NamedTuple):
-    kind: Kind
+    kind: EntryKind
     mode: int
     size: int
     device: int
@@ -189,7 +189,7 @@ class OsFileSystem:
 
 
 def _entry(found: os.stat_result) -> Entry:
-    kind = _KINDS.get(stat_module.S_IFMT(found.st_mode), Kind.OTHER)
+    kind = _KINDS.get(stat_module.S_IFMT(found.st_mode), EntryKind.OTHER)
     mode = stat_module.S_IMODE(found.st_mode)
     return Entry(kind, mode, found.st_size, found.st_dev, found.st_ino, found.st_uid, found.st_gid)
 

@@ -10,7 +10,7 @@ LONGEST_WALKED: Final = 4000
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Step(NamedTuple):
+class WalkedFolder(NamedTuple):
     """One folder, open until the next step."""
 
     folder: str
@@ -24,7 +24,7 @@ class Step(NamedTuple):
         return f"{self.folder}/{name}" if self.folder else name
 
 
-def walk(top: Path, closed: Callable[[str], None] = lambda _: None) -> Iterator[Step]:
+def walk(top: Path, closed: Callable[[str], None] = lambda _: None) -> Iterator[WalkedFolder]:
     """`closed` is told each folder that cannot be listed, or whose path is too long."""
     try:
         start = os.open(top, _FOLDER & ~os.O_NOFOLLOW)
@@ -46,7 +46,7 @@ def walk(top: Path, closed: Callable[[str], None] = lambda _: None) -> Iterator[
         os.close(start)
 
 
-def _enter(folder: str, start: int) -> Step | None:
+def _enter(folder: str, start: int) -> WalkedFolder | None:
     if len(os.fsencode(folder)) > LONGEST_WALKED:
         return None
     try:
@@ -56,7 +56,9 @@ def _enter(folder: str, start: int) -> Step | None:
     try:
         with os.scandir(at) as found:
             entries = list(found)
-        return Step(folder, at, entries, [one.name for one in entries if one.is_dir(follow_symlinks=False)])
+        return WalkedFolder(
+            folder, at, entries, [one.name for one in entries if one.is_dir(follow_symlinks=False)]
+        )
     except OSError:
         os.close(at)
         return None

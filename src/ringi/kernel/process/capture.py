@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Self
 
 from ringi.errors import Interrupted
 from ringi.kernel.process.signals import StopSignals
-from ringi.kernel.process.start import CHECK_EVERY, Command, started
+from ringi.kernel.process.start import CHECK_EVERY, RunningCommand, started
 
 TIMED_OUT: Final = 124
 _BEAT: Final = 0.25  # seconds between two progress reports
@@ -18,21 +18,21 @@ _CHUNK: Final = 65536
 _FULL_PIPE: Final = 64  # chunks: more than a pipe holds
 
 
-class Limit(NamedTuple):
+class OutputLimit(NamedTuple):
     most_bytes: int
     end_only: bool
     """Drops the beginning of a longer output. Otherwise a command that prints more is ended."""
 
 
-def at_most(most_bytes: int) -> Limit:
-    return Limit(most_bytes, end_only=False)
+def at_most(most_bytes: int) -> OutputLimit:
+    return OutputLimit(most_bytes, end_only=False)
 
 
-def last(most_bytes: int) -> Limit:
-    return Limit(most_bytes, end_only=True)
+def last(most_bytes: int) -> OutputLimit:
+    return OutputLimit(most_bytes, end_only=True)
 
 
-class Ran(NamedTuple):
+class CommandResult(NamedTuple):
     exit_code: int
     """128 + n if signal n killed it; 124 if its time was up."""
     duration_sec: float
@@ -66,14 +66,14 @@ def run(
     cwd: Path,
     env: Mapping[str, str],
     timeout_sec: float,
-    output: Limit,
-    errors: Limit | None = None,
+    output: OutputLimit,
+    errors: OutputLimit | None = None,
     given: bytes | None = None,
     confined: int = 0,
     mark: str = "",
     on_beat: Callable[[int], None] | None = None,
     on_output: Callable[[bytes], None] = _unheard,
-) -> Ran:
+) -> CommandResult:
     """Without a limit for `errors`, they go to the output. `given` is its standard input.
 
     `on_output` gets all of the output as it comes, whatever the limit keeps of it.
@@ -85,7 +85,7 @@ def run(
     """
     began = time.monotonic()
     until = began + timeout_sec
-    outputs = [_Kept(output, on_output), *([_Kept(errors)] if errors else [])]
+    outputs = [_KeptOutput(output, on_output), *([_KeptOutput(errors)] if errors else [])]
     with contextlib.ExitStack() as stack:
         signals = stack.enter_context(StopSignals())
         stdin = stack.enter_context(_Given(given))
@@ -115,14 +115,14 @@ def run(
     code = TIMED_OUT if timed_out else command.exit_code or 0
     said = bytes(outputs[1].data) if errors else b""
     cut, full = any(kept.cut for kept in outputs), any(kept.full for kept in outputs)
-    return Ran(code, duration, bytes(outputs[0].data), said, timed_out, cut, full, left.survivors)
+    return CommandResult(code, duration, bytes(outputs[0].data), said, timed_out, cut, full, left.survivors)
 
 
 def _listen(
-    command: Command,
+    command: RunningCommand,
     signals: StopSignals,
     stdin: "_Given",
-    outputs: Sequence["_Kept"],
+    outputs: Sequence["_KeptOutput"],
     until: float,
     on_beat: Callable[[int], None] | None,
 ) -> None:
@@ -147,10 +147,10 @@ def _listen(
             command.hear()
 
 
-class _Kept:
+class _KeptOutput:
     """What a command printed, within a limit."""
 
-    def __init__(self, limit: Limit, hear: Callable[[bytes], None] = _unheard) -> None:
+    def __init__(self, limit: OutputLimit, hear: Callable[[bytes], None] = _unheard) -> None:
         self.data = bytearray()
         self._hear = hear
         self.full = False

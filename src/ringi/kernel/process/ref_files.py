@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.kernel.fs import NotRegular, TooLarge, read_bounded
+from ringi.kernel.fs import FileTooLarge, NotRegular, read_bounded
 from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.text import COMMIT_SHOWN, Text, why_failed
 
@@ -56,7 +56,7 @@ def read_ref(repository: Repository, ref: str) -> RefFile:
         data = read_bounded(repository.common / ref, _LARGEST_REF, follow=False)
     except (FileNotFoundError, NotADirectoryError):
         return RefFile()
-    except (NotRegular, TooLarge) as error:
+    except (NotRegular, FileTooLarge) as error:
         if (repository.common / ref).is_dir():  # of other refs, below this name
             return RefFile()
         why = Text("it is not a file of git's") if isinstance(error, NotRegular) else Text("it is too large")
@@ -195,7 +195,7 @@ def _is_spoilt(repository: Repository, oid: str) -> bool:
     """Whether there is a file for the object that is not what it should be, and no pack has it."""
     try:
         data = read_bounded(loose_object(repository, oid), _LARGEST_SEEN, follow=False)
-    except (FileNotFoundError, TooLarge):
+    except (FileNotFoundError, FileTooLarge):
         return False
     except OSError:
         return True

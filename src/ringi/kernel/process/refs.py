@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import StorageFailed
-from ringi.kernel.fs import OsFileSystem, TooLarge, opened, read_bounded
+from ringi.kernel.fs import FileTooLarge, OsFileSystem, opened, read_bounded
 from ringi.kernel.process.git import Git
 from ringi.kernel.process.ref_files import (
     LOCKED,
@@ -105,7 +105,7 @@ def is_whole(git: Git, commit: str, without: str = "") -> bool:
 # ------------------------------------------------------------------ out of the way
 
 
-class Aside:
+class Quarantine:
     """Where damaged files go, under the paths that they had."""
 
     def __init__(self, repository: Repository, folder: Path) -> None:
@@ -155,7 +155,7 @@ class Aside:
 
 
 @contextlib.contextmanager
-def put_aside(repository: Repository) -> Iterator[Aside]:
+def put_aside(repository: Repository) -> Iterator[Quarantine]:
     """One process at a time: another may just have mended it. Raises StorageFailed."""
     top = repository.common / ASIDE
     try:
@@ -164,7 +164,7 @@ def put_aside(repository: Repository) -> Iterator[Aside]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-            yield Aside(repository, top / f"{stamp}-{os.urandom(2).hex()}")
+            yield Quarantine(repository, top / f"{stamp}-{os.urandom(2).hex()}")
         finally:
             os.close(lock)
             with contextlib.suppress(OSError):  # if nothing had to go there
@@ -206,7 +206,7 @@ def _damaged(repository: Repository, roots: Iterable[str]) -> Iterator[Path]:
         path = loose_object(repository, oid)
         try:
             packed = read_bounded(path, _LARGEST_OBJECT, follow=False)
-        except (FileNotFoundError, TooLarge):
+        except (FileNotFoundError, FileTooLarge):
             continue
         except OSError:
             yield path

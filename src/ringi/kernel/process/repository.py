@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed
-from ringi.kernel.fs import NotRegular, TooLarge, read_bounded
+from ringi.kernel.fs import FileTooLarge, NotRegular, read_bounded
 from ringi.kernel.text import Text
 
 _MOST_ALTERNATES: Final = 100
@@ -52,7 +52,7 @@ class Repository(NamedTuple):
                 continue
             try:
                 lines = read_bounded(folder / "info" / "alternates", _READ_LIMIT).splitlines()
-            except (NotRegular, TooLarge):  # git would wait for it, for ever
+            except (NotRegular, FileTooLarge):  # git would wait for it, for ever
                 continue
             except OSError:
                 lines = []

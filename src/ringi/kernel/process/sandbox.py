@@ -81,7 +81,7 @@ _BASE: Final = (
 )
 
 
-class Places(NamedTuple):
+class SandboxPlaces(NamedTuple):
     """Real paths, without links. The deeper path wins."""
 
     laid: tuple[Mount, ...]
@@ -96,7 +96,7 @@ class Places(NamedTuple):
     network: bool = False
 
 
-def mounts(places: Places) -> tuple[Mount, ...]:
+def mounts(places: SandboxPlaces) -> tuple[Mount, ...]:
     folders, files, _ = places.hidden
     named = {*places.writable, *folders, *files, *(mount.path for mount in places.laid)}
     return _chosen(

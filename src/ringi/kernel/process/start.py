@@ -48,7 +48,7 @@ class Leftovers(NamedTuple):
     """Processes that could not be ended, for instance another user's."""
 
 
-class Command:
+class RunningCommand:
     """A running command. Its descriptor is readable when there is a report."""
 
     exit_code: int | None = None
@@ -195,7 +195,7 @@ def started(
     at_terminal: bool = False,
     confined: int = 0,
     mark: str = "",
-) -> Iterator[Command]:
+) -> Iterator[RunningCommand]:
     """The command, in a session of its own; all its processes end with the block.
 
     With `at_terminal`, standard input is a terminal that becomes the session's. `confined` is what
@@ -217,7 +217,7 @@ def started(
         command.end()
 
 
-def _supervised(cwd: Path, streams: tuple[int, int, int], mark: bytes) -> Command:
+def _supervised(cwd: Path, streams: tuple[int, int, int], mark: bytes) -> RunningCommand:
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         control, told = os.pipe()
         theirs.callback(os.close, control)
@@ -239,7 +239,7 @@ def _supervised(cwd: Path, streams: tuple[int, int, int], mark: bytes) -> Comman
                 start_new_session=True,
             )
         ours.pop_all()
-        return Command(supervisor, told, report, mark)
+        return RunningCommand(supervisor, told, report, mark)
 
 
 def _encoded(words: Sequence[str]) -> list[bytes]:

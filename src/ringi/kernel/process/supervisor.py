@@ -90,7 +90,7 @@ def main(control: int, report: int) -> None:
     for descriptor in (control, report):
         os.set_inheritable(descriptor, False)
     argv, environment, how = _order(control)
-    command = Command(control, report)
+    command = SupervisedCommand(control, report)
     command.start(argv, environment, how)
     command.supervise()
 
@@ -121,7 +121,7 @@ def order(argv: list[bytes], environment: dict[bytes, bytes], how: int) -> bytes
     return b"%d %d %d\n" % (len(data), len(argv), how) + data
 
 
-class Command:
+class SupervisedCommand:
     def __init__(self, control: int, report: int) -> None:
         self._control = control
         self._report = report

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from ringi.kernel.process.signals import HasDescriptor, StopSignals
-from ringi.kernel.process.start import CHECK_EVERY, Command, started
+from ringi.kernel.process.start import CHECK_EVERY, RunningCommand, started
 from ringi.kernel.process.supervisor import read_stat
 
 _CHUNK: Final = 65536
@@ -116,7 +116,7 @@ def run_in_terminal(
             )
         )
         person = stack.enter_context(_raw(keyboard))
-        job = _Job(master)
+        job = _TerminalJob(master)
         typed, shown = _Flow(keyboard, master), _Flow(master, output)
         while not command.over and signals.stop is None:
             _turn(command, signals, (typed, shown), listener, job.look_again)
@@ -196,7 +196,7 @@ def _raw(keyboard: int | None) -> Iterator[_Keyboard]:
         person.give_back()
 
 
-class _Job:
+class _TerminalJob:
     """The command as a job that can stop: Ctrl-Z at its terminal, or by itself."""
 
     def __init__(self, master: int) -> None:
@@ -227,7 +227,7 @@ class _Job:
             return -1
 
 
-def _stop_with(job: _Job, person: _Keyboard, output: int) -> None:
+def _stop_with(job: _TerminalJob, person: _Keyboard, output: int) -> None:
     """Stops as a job of the person's shell and goes on with it; at once if no shell waits for that."""
     if os.isatty(output):
         with contextlib.suppress(OSError):
@@ -294,7 +294,7 @@ class _Flow:
 
 
 def _turn(
-    command: Command,
+    command: RunningCommand,
     signals: StopSignals,
     flows: Sequence[_Flow],
     listener: Listener | None,

@@ -81,7 +81,7 @@ class Spans(Protocol):
         """A turn of this subject; all its turns are one trace, however often it was interrupted."""
 
 
-class Level(IntEnum):
+class LogLevel(IntEnum):
     DEBUG = 10
     INFO = 20
     WARN = 30
@@ -98,7 +98,7 @@ class Component(StrEnum):
 class ProcessLog(Protocol):
     """`[2024-01-15 10:30:00] [INFO] [Planning] Task started: issue-123`"""
 
-    def __call__(self, component: Component, level: Level, message: str, detail: str = "") -> None:
+    def __call__(self, component: Component, level: LogLevel, message: str, detail: str = "") -> None:
         """`message` is ours: fixed words, names of tools, ids and counts. What others wrote is `detail`: it
         follows after a colon, and is left out of the log of a confidential repository.
         """

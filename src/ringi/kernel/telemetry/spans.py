@@ -45,7 +45,7 @@ class TraceIds(RandomIdGenerator):
         return _trace_id.get() or super().generate_trace_id()
 
 
-class Shown(NamedTuple):
+class SpanContent(NamedTuple):
     """What of the work is to be seen in spans."""
 
     phases: Sequence[str]
@@ -58,7 +58,7 @@ class OtelSpans:
     """Implements `Spans`. `namespace` tells equal ids of subjects in two workspaces apart."""
 
     def __init__(
-        self, provider: TracerProvider, shown: Shown, environment: Mapping[str, str], namespace: str
+        self, provider: TracerProvider, shown: SpanContent, environment: Mapping[str, str], namespace: str
     ) -> None:
         self._tracer = provider.get_tracer("ringi", __version__)
         self._shown = shown
@@ -121,7 +121,7 @@ class OtelSpans:
             record_exception=False,  # its words may be content
             set_status_on_exception=False,
         ) as raw:
-            span = _Span(raw, self._shown)
+            span = _OtelSpan(raw, self._shown)
             span.note(attributes)
             inherited = threading.get_ident() == self._turn
             if inherited:
@@ -139,8 +139,8 @@ class OtelSpans:
 _PHASES: Final = frozenset(Phase)
 
 
-class _Span:
-    def __init__(self, raw: trace.Span, shown: Shown) -> None:
+class _OtelSpan:
+    def __init__(self, raw: trace.Span, shown: SpanContent) -> None:
         self._raw = raw
         self._shown = shown
 

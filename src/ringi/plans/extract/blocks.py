@@ -11,7 +11,7 @@ from ringi.kernel.text import Text
 from ringi.plans.extract.named_paths import (
     LONGEST,
     SPAN,
-    Line,
+    PlainLine,
     is_known,
     is_telling,
     is_title,
@@ -66,14 +66,14 @@ class _Mark(NamedTuple):
 
 
 def blocks(text: str) -> Iterator[Fence | Aside]:
-    return _Reader(text.removeprefix(_BOM).split("\n")).blocks()
+    return _BlockReader(text.removeprefix(_BOM).split("\n")).blocks()
 
 
 def is_fence(line: str) -> bool:
     return _mark(line) is not None
 
 
-class _Reader:
+class _BlockReader:
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._at = 0
@@ -308,7 +308,7 @@ def read_above(text: str) -> Above:
     return Above(path, creates, line.words.rstrip(" :") if said else "")
 
 
-def _path_in(core: str, line: Line) -> str | None:
+def _path_in(core: str, line: PlainLine) -> str | None:
     if core != SPAN:
         path = path_of(core, marked=False)
         return None if path is None or is_title(path) else path

@@ -40,7 +40,7 @@ _BOX: Final = re.compile(r"\[([ xX])\][ \t]+")
 _EMPHASIS: Final = re.compile(r"(?<![\w/.*])(\*\*?)([^*]+)\1").sub
 
 
-class Line(NamedTuple):
+class PlainLine(NamedTuple):
     """A line of text without formatting."""
 
     skeleton: str
@@ -56,7 +56,7 @@ class Line(NamedTuple):
         return "".join(next(spans) if char == SPAN else char for char in self.skeleton)
 
 
-def read_line(line: str) -> Line | None:
+def read_line(line: str) -> PlainLine | None:
     """None if it is too long or too odd to be read."""
     if len(line) > LONGEST or SPAN in line:
         return None
@@ -72,7 +72,7 @@ def read_line(line: str) -> Line | None:
         pieces = [rest]
     skeleton = _EMPHASIS(r"\2", SPAN.join(pieces[::2]).translate(_ASCII))
     spans = tuple(piece.strip() for piece in pieces[1::2])
-    return Line(" ".join(skeleton.split()), spans, ticked) if rest else None
+    return PlainLine(" ".join(skeleton.split()), spans, ticked) if rest else None
 
 
 def path_of(word: str, *, marked: bool) -> str | None:

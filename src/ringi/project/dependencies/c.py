@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ringi.project.dependencies.parser import parse
-from ringi.project.dependencies.references import Found, Snapshot, join
+from ringi.project.dependencies.references import FoundReferences, ReferenceSnapshot, join
 
 SUFFIXES: Final = {".c": "c"} | dict.fromkeys(
     (".h", ".hh", ".hpp", ".hxx", ".h++", ".cc", ".cpp", ".cxx", ".c++", ".ipp", ".inl", ".tpp"), "cpp"
@@ -22,14 +22,14 @@ _STANDARD: Final = re.compile(
 )
 
 
-def facts(language: str, data: bytes) -> Found:
+def facts(language: str, data: bytes) -> FoundReferences:
     """Because of macros many files are not grammatical C; the preprocessor lines are found all the same."""
     names = {text[:-1] for text in parse(language, _QUERY, data).texts("name") if len(text) <= _LONGEST}
-    return Found(tuple(sorted(name for name in names if name[1:].strip())))
+    return FoundReferences(tuple(sorted(name for name in names if name[1:].strip())))
 
 
 class Includes:
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: ReferenceSnapshot) -> None:
         self._paths = snapshot.paths
         self._by_name: dict[str, list[str]] = {}
         for path in snapshot.paths:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from ringi.kernel.text import Text
 from ringi.project.context import Definition
 from ringi.project.dependencies import c, golang, java, javascript, parser, python, rust
-from ringi.project.dependencies.references import LARGEST, Found, Source
+from ringi.project.dependencies.references import LARGEST, FoundReferences, SourceContent
 
 _PYTHON: Final = "python"
 _MOST: Final = 5000
@@ -113,7 +113,9 @@ def readers() -> Callable[[str], str]:
     return reader
 
 
-def definitions(language: str, sources: Iterable[Source]) -> Iterator[tuple[str, tuple[Definition, ...]]]:
+def definitions(
+    language: str, sources: Iterable[SourceContent]
+) -> Iterator[tuple[str, tuple[Definition, ...]]]:
     """Of each source, in this order, as they come; outer ones before those inside.
 
     None if it cannot be parsed: then it is known by its words.
@@ -171,7 +173,7 @@ def _in_body(body: Iterable[ast.stmt], before: str) -> Iterator[Definition]:
                 yield from _in_body((inner for part in parts for inner in part), before)
 
 
-def _parsed(language: str, data: bytes) -> Found:
+def _parsed(language: str, data: bytes) -> FoundReferences:
     """Runs in the child that parses."""
     nodes = parser.parse(language, _query(language), data).nodes.get("defined", [])
     breaks = list(accumulate((len(line) + 1 for line in data.split(b"\n")), initial=0))
@@ -190,7 +192,7 @@ def _parsed(language: str, data: bytes) -> Found:
             last = bisect_right(breaks, max(node.end_byte - 1, node.start_byte))
             rows.append((full, kind, bisect_right(breaks, node.start_byte), last))
             around.append((node.end_byte, full, kind))
-    return Found(definitions=tuple(rows))
+    return FoundReferences(definitions=tuple(rows))
 
 
 PARSED: Final = {_ASKED.format(language): partial(_parsed, language) for language in _NODES}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ringi.project.dependencies.parser import parse, words
-from ringi.project.dependencies.references import Found, Snapshot, ancestors, join
+from ringi.project.dependencies.references import FoundReferences, ReferenceSnapshot, ancestors, join
 
 SUFFIXES: Final = {".go": "go"}
 _QUERY: Final = """
@@ -24,17 +24,17 @@ _LONGEST: Final = 1000
 _NO_NAMES: Final = frozenset({"init", "main", "_"})
 
 
-def facts(language: str, data: bytes) -> Found:
+def facts(language: str, data: bytes) -> FoundReferences:
     parsed = parse(language, _QUERY, data)
     imported = {f"i{text[1:-1]}" for text in parsed.texts("import") if len(text) <= _LONGEST}
     declared = set(parsed.texts("declared")) - _NO_NAMES
     used = words(data.decode("utf-8", "replace")) - declared
     named = {f"d{name}" for name in declared} | {f"u{name}" for name in used}
-    return Found(tuple(sorted(imported | named)), parsed.why)
+    return FoundReferences(tuple(sorted(imported | named)), parsed.why)
 
 
 class GoPackages:
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: ReferenceSnapshot) -> None:
         self._modules: dict[str, str] = {}
         for folder, refs in snapshot.named("go.mod"):
             for ref in refs:

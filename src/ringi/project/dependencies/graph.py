@@ -16,11 +16,11 @@ from ringi.project.dependencies.references import (
     GIVEN_UP,
     LARGEST,
     Extract,
-    Found,
+    FoundReferences,
     ReferenceCache,
+    ReferenceSnapshot,
     Resolver,
-    Snapshot,
-    Source,
+    SourceContent,
     holds,
     key,
     missing_extra,
@@ -36,8 +36,8 @@ _CHANGED: Final = Text("it changed while it was being read")
 _UNREADABLE: Final = str(Text("it cannot be read: {problem}", problem=""))
 
 Read = Callable[[str], bytes]
-Facts = Callable[[str, bytes], Found]
-Resolves = Callable[[Snapshot], Resolver]
+Facts = Callable[[str, bytes], FoundReferences]
+Resolves = Callable[[ReferenceSnapshot], Resolver]
 
 
 class Language(NamedTuple):
@@ -113,7 +113,7 @@ def analyse(files: Sequence[SourceFile], read: Read, cache: Path) -> Dependencie
     """Files that use nothing of the snapshot are left out. `cache` is a folder for this workspace alone."""
     references = ReferenceCache(cache)
     languages = {file.path: language for file in files if (language := language_of(file.path))}
-    known: dict[str, Found] = {}
+    known: dict[str, FoundReferences] = {}
     wanted: dict[str, _Wanted] = {}
     for file in files:
         if language := languages.get(file.path):
@@ -128,7 +128,7 @@ def analyse(files: Sequence[SourceFile], read: Read, cache: Path) -> Dependencie
     found = {
         file.path: known[key(languages[file.path].name, file.oid)] for file in files if file.path in languages
     }
-    return _resolved(Snapshot(frozenset(file.path for file in files), found), languages)
+    return _resolved(ReferenceSnapshot(frozenset(file.path for file in files), found), languages)
 
 
 def is_final(dependencies: Dependencies) -> bool:
@@ -201,18 +201,18 @@ def _family(path: str) -> object:
     return language.resolver if language else _UNREAD.get(_suffix(path))
 
 
-def _extracted(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tuple[Found, bool]]]:
+def _extracted(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tuple[FoundReferences, bool]]]:
     """For each, whether it depends on the bytes alone and may be cached under their id."""
     by_language: dict[str, list[str]] = {}
     for at, (language, _) in wanted.items():
         by_language.setdefault(language.name, []).append(at)
     for keys in by_language.values():
         extract = wanted[keys[0]].language.extract
-        sources: list[Source] = []
+        sources: list[SourceContent] = []
         size = 0
         for at in keys:
             source = _source(at, wanted[at].file, read)
-            if not isinstance(source, Source):
+            if not isinstance(source, SourceContent):
                 yield at, source
                 continue
             sources.append(source)
@@ -223,12 +223,14 @@ def _extracted(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tu
         yield from _lasting(extract(sources))
 
 
-def _lasting(results: Iterable[tuple[str, Found]]) -> Iterator[tuple[str, tuple[Found, bool]]]:
+def _lasting(
+    results: Iterable[tuple[str, FoundReferences]],
+) -> Iterator[tuple[str, tuple[FoundReferences, bool]]]:
     passing = why(GIVEN_UP)
     return ((at, (found, found not in {passing, missing_extra()})) for at, found in results)
 
 
-def _source(at: str, file: SourceFile, read: Read) -> Source | tuple[Found, bool]:
+def _source(at: str, file: SourceFile, read: Read) -> SourceContent | tuple[FoundReferences, bool]:
     try:
         data = read(file.path)
     except OSError as error:
@@ -241,10 +243,10 @@ def _source(at: str, file: SourceFile, read: Read) -> Source | tuple[Found, bool
     if len(data) > LARGEST:
         text = Text("it has {size} bytes; up to {limit} are analysed", size=len(data), limit=LARGEST)
         return why(text), True
-    return Source(at, data)
+    return SourceContent(at, data)
 
 
-def _resolved(snapshot: Snapshot, languages: dict[str, Language]) -> Dependencies:
+def _resolved(snapshot: ReferenceSnapshot, languages: dict[str, Language]) -> Dependencies:
     resolvers: dict[object, Resolver] = {}
     uses: dict[str, tuple[str, ...]] = {}
     for path in sorted(snapshot.found):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ringi.project.dependencies.parser import parse, words
-from ringi.project.dependencies.references import Found, Snapshot
+from ringi.project.dependencies.references import FoundReferences, ReferenceSnapshot
 
 SUFFIXES: Final = {".java": "java"}
 _TYPES: Final = ("class", "interface", "enum", "record", "annotation_type")
@@ -21,7 +21,7 @@ _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\s+", re.DOTALL)
 _IMPORT: Final = re.compile(r"import (?:static )?([\w.]+)")
 
 
-def facts(language: str, data: bytes) -> Found:
+def facts(language: str, data: bytes) -> FoundReferences:
     parsed = parse(language, _QUERY, data)
     declared = set(parsed.texts("declared"))
     capital = {word for word in words(data.decode("utf-8", "replace")) if word[:1].isupper()}
@@ -29,7 +29,7 @@ def facts(language: str, data: bytes) -> Found:
     short = (text for text in parsed.texts("import") if len(text) <= _LONGEST)
     result |= {fact for text in short if (fact := _import(text))}
     result |= {f"d{name}" for name in declared} | {f"u{name}" for name in capital - declared}
-    return Found(tuple(sorted(result)), parsed.why)
+    return FoundReferences(tuple(sorted(result)), parsed.why)
 
 
 def _import(text: str) -> str:
@@ -47,7 +47,7 @@ def _squeezed(text: str) -> str:
 
 
 class JavaTypes:
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: ReferenceSnapshot) -> None:
         self._types: dict[str, list[str]] = {}
         self._package: dict[str, str] = {}
         self._packages: set[str] = set()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ringi.project.dependencies.parser import parse
-from ringi.project.dependencies.references import Found, Snapshot, ancestors, join
+from ringi.project.dependencies.references import FoundReferences, ReferenceSnapshot, ancestors, join
 
 SUFFIXES: Final = {
     ".js": "javascript",
@@ -43,10 +43,10 @@ _LONGEST: Final = 1000
 _DEEPEST: Final = 8
 
 
-def facts(language: str, data: bytes) -> Found:
+def facts(language: str, data: bytes) -> FoundReferences:
     parsed = parse(language, _QUERY if language == "javascript" else _QUERY + _TYPED, data)
     names = {text[1:-1] for text in parsed.texts("name")}
-    return Found(tuple(sorted(filter(_plain, names))), parsed.why)
+    return FoundReferences(tuple(sorted(filter(_plain, names))), parsed.why)
 
 
 def _plain(name: str) -> bool:
@@ -54,7 +54,7 @@ def _plain(name: str) -> bool:
 
 
 class JavaScriptModules:
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: ReferenceSnapshot) -> None:
         self._paths = snapshot.paths
         self._found = snapshot.found
         self._packages: dict[str, str] = {}

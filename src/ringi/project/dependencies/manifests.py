@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from ringi.kernel.text import Text
-from ringi.project.dependencies.references import Extract, Found, Source, why
+from ringi.project.dependencies.references import Extract, FoundReferences, SourceContent, why
 
 _BROKEN: Final = Text("it cannot be read")
 # Keeps strings and drops comments; an unclosed one ends with the file.
@@ -31,14 +31,14 @@ def extract_for(name: str) -> Extract | None:
 
 
 def _extractor(reader: Callable[[str], Facts]) -> Extract:
-    def extract(sources: Iterable[Source]) -> Iterator[tuple[str, Found]]:
+    def extract(sources: Iterable[SourceContent]) -> Iterator[tuple[str, FoundReferences]]:
         for key, data in sources:
             try:
                 facts = tuple(fact for fact in reader(data.decode("utf-8-sig")) if "\0" not in "".join(fact))
             except (ValueError, RecursionError):  # also invalid JSON, TOML or UTF-8
                 yield key, why(_BROKEN)
             else:
-                yield key, Found(tuple("\0".join(fact) for fact in facts))
+                yield key, FoundReferences(tuple("\0".join(fact) for fact in facts))
 
     return extract
 

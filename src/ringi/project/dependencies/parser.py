@@ -22,10 +22,17 @@ import msgspec
 
 from ringi.kernel.document import prepared
 from ringi.kernel.text import Text
-from ringi.project.dependencies.references import GIVEN_UP, Extract, Found, Source, missing_extra, why
+from ringi.project.dependencies.references import (
+    GIVEN_UP,
+    Extract,
+    FoundReferences,
+    SourceContent,
+    missing_extra,
+    why,
+)
 
 
-class Parsed(NamedTuple):
+class ParsedSource(NamedTuple):
     nodes: dict[str, list[Any]]
     """By the capture names of the query."""
     why: str
@@ -34,7 +41,7 @@ class Parsed(NamedTuple):
         return [node.text.decode("utf-8", "replace") for node in self.nodes.get(name, ())]
 
 
-def parse(language: str, query: str, data: bytes) -> Parsed:
+def parse(language: str, query: str, data: bytes) -> ParsedSource:
     """The nodes that the query asks for."""
     from tree_sitter import QueryCursor  # noqa: PLC0415  # an extra
 
@@ -42,7 +49,7 @@ def parse(language: str, query: str, data: bytes) -> Parsed:
     # Some grammars need a newline at the end.
     root = parser.parse(data + b"\n").root_node
     why = str(_partly(_error_line(root, data))) if root.has_error else ""
-    return Parsed(QueryCursor(asked).captures(root), why)
+    return ParsedSource(QueryCursor(asked).captures(root), why)
 
 
 @cache
@@ -58,7 +65,7 @@ def _partly(line: int | str) -> Text:
     return Text("only in part: line {line} is not understood", line=line)
 
 
-def is_partial(found: Found) -> bool:
+def is_partial(found: FoundReferences) -> bool:
     """Whether it could be read only in part: its syntax is wrong."""
     return found.why.startswith(str(_partly("")).partition("  ")[0])
 
@@ -107,7 +114,7 @@ def is_installed() -> bool:
     return importlib.util.find_spec("tree_sitter_language_pack") is not None
 
 
-def _extract(language: str, sources: Iterable[Source]) -> Iterator[tuple[str, Found]]:
+def _extract(language: str, sources: Iterable[SourceContent]) -> Iterator[tuple[str, FoundReferences]]:
     if not is_installed():
         yield from ((key, missing_extra()) for key, _ in sources)
         return
@@ -144,7 +151,7 @@ class _Child:
         self._asked = cast("IO[bytes]", self._process.stdin)
         self._answers = cast("IO[bytes]", self._process.stdout)
 
-    def ask(self, language: str, data: bytes) -> Found | None:
+    def ask(self, language: str, data: bytes) -> FoundReferences | None:
         """What was found; None if the child died."""
         try:
             self._asked.write(b"%s %d\n" % (language.encode(), len(data)) + data)
@@ -154,7 +161,7 @@ class _Child:
         size = self._answers.readline()
         answer = self._answers.read(int(size)) if size.endswith(b"\n") else b""
         try:
-            return msgspec.msgpack.decode(answer, type=prepared(Found))
+            return msgspec.msgpack.decode(answer, type=prepared(FoundReferences))
         except msgspec.DecodeError:
             return None
 
@@ -165,7 +172,7 @@ class _Child:
         return self._process.wait()
 
 
-def serve(facts: Mapping[str, Callable[[bytes], Found]]) -> None:
+def serve(facts: Mapping[str, Callable[[bytes], FoundReferences]]) -> None:
     """Runs in the child: answers until its input ends."""
     with contextlib.suppress(ValueError, OSError):  # not every system has every limit
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

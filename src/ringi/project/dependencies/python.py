@@ -22,7 +22,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ringi.kernel.text import Text
-from ringi.project.dependencies.references import Found, Snapshot, Source, ancestors, why
+from ringi.project.dependencies.references import (
+    FoundReferences,
+    ReferenceSnapshot,
+    SourceContent,
+    ancestors,
+    why,
+)
 
 RELATIVE: Final = "+"
 """Placeholder for the package a relative import starts from. No real module can have this name."""
@@ -103,7 +109,7 @@ _NAME: Final = re.compile(r"[ \t\f]*(\*|[\w.]+)(?:[ \t\f]+as[ \t\f]+\w+)?[ \t\f]
 _STATEMENTS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
-def extract(sources: Iterable[Source]) -> Iterator[tuple[str, Found]]:
+def extract(sources: Iterable[SourceContent]) -> Iterator[tuple[str, FoundReferences]]:
     asked: list[tuple[str, str]] = []
     for key, data in sources:
         source = decoded(data)
@@ -148,11 +154,11 @@ def _encoding(data: bytes) -> str:
     return "utf-8"
 
 
-def _from_scan(source: str, result: Lines | Broken) -> Found:
+def _from_scan(source: str, result: Lines | Broken) -> FoundReferences:
     if isinstance(result, Broken):
         return _broken(result.line)
     if not result.statements:
-        return Found()
+        return FoundReferences()
     refs: set[str] = set()
     seen: set[tuple[int, str]] = set()
     lines = source.split("\n")
@@ -160,7 +166,7 @@ def _from_scan(source: str, result: Lines | Broken) -> Found:
         for name in _statement(lines, line - 1):
             refs.add(name)
             seen.add((line, RELATIVE if name[0] == "." else name.partition(".")[0]))
-    return Found(tuple(sorted(refs))) if seen == result.statements else _parsed(source)
+    return FoundReferences(tuple(sorted(refs))) if seen == result.statements else _parsed(source)
 
 
 def _statement(lines: list[str], at: int) -> Iterator[str]:
@@ -198,11 +204,11 @@ def _in_brackets(lines: list[str], at: int, first: str) -> str:
     return "" if after.strip() else " ".join(parts)
 
 
-def _broken(line: int) -> Found:
+def _broken(line: int) -> FoundReferences:
     return why(Text("line {line} is no Python that can be read", line=line))
 
 
-def _parsed(source: str) -> Found:
+def _parsed(source: str) -> FoundReferences:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -211,7 +217,7 @@ def _parsed(source: str) -> Found:
         return _broken(error.lineno or 1)
     except (RecursionError, MemoryError):
         return why(_TOO_DEEP)
-    return Found(tuple(sorted(set(_imported(tree)))))
+    return FoundReferences(tuple(sorted(set(_imported(tree)))))
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -234,7 +240,7 @@ _CONFTEST: Final = "conftest.py"
 
 
 class PythonModules:
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: ReferenceSnapshot) -> None:
         self._paths = frozenset(path for path in snapshot.paths if path.endswith(SUFFIXES))
         self._modules: dict[str, tuple[str, ...]] = {}
         for path in sorted(self._paths):

@@ -21,7 +21,7 @@ LARGEST: Final = 2 * 1024 * 1024
 GIVEN_UP: Final = Text("not tried yet: too many others could not be parsed; ask again")
 
 
-class Found(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class FoundReferences(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What one content says: its references as its language spells them, and why there may be others."""
 
     refs: tuple[str, ...] = ()
@@ -30,12 +30,12 @@ class Found(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Name with what contains it, kind, first and last line. Not with the references: they cost more."""
 
 
-class Source(NamedTuple):
+class SourceContent(NamedTuple):
     key: str
     data: bytes
 
 
-Extract = Callable[[Iterable[Source]], Iterator[tuple[str, Found]]]
+Extract = Callable[[Iterable[SourceContent]], Iterator[tuple[str, FoundReferences]]]
 
 
 class Resolver(Protocol):
@@ -44,11 +44,11 @@ class Resolver(Protocol):
     def uses(self, path: str, refs: tuple[str, ...]) -> Iterable[str]: ...
 
 
-class Snapshot(NamedTuple):
+class ReferenceSnapshot(NamedTuple):
     """All paths, and what was found in those that were read."""
 
     paths: frozenset[str]
-    found: Mapping[str, Found]
+    found: Mapping[str, FoundReferences]
 
     def named(self, *names: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The folders of the files with these names, and their contents; outermost first."""
@@ -71,12 +71,12 @@ def ancestors(folder: str) -> Iterator[str]:
     yield ""
 
 
-def why(text: Text) -> Found:
-    return Found(why=str(text))
+def why(text: Text) -> FoundReferences:
+    return FoundReferences(why=str(text))
 
 
 @cache
-def missing_extra() -> Found:
+def missing_extra() -> FoundReferences:
     command = extending_command("graph")
     return why(Text("its language needs an extra that is not installed: {command}", command=command))
 
@@ -89,10 +89,10 @@ _NAME: Final = "references"
 _LARGEST: Final = 256 * 1024 * 1024
 _ALWAYS_KEPT: Final = 1000
 
-Entries = dict[str, Found]
+Entries = dict[str, FoundReferences]
 
 
-class _Kept(msgspec.Struct, array_like=True):
+class _KeptReferences(msgspec.Struct, array_like=True):
     used: Entries
     """Contents of the snapshot that was asked about last."""
     unused: Entries
@@ -104,9 +104,9 @@ class ReferenceCache:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _NAME
-        self._kept = _read(self._path) or _Kept({}, {})
+        self._kept = _read(self._path) or _KeptReferences({}, {})
 
-    def get(self, key: str) -> Found | None:
+    def get(self, key: str) -> FoundReferences | None:
         return self._kept.used.get(key) or self._kept.unused.get(key)
 
     def keep(self, used: Entries) -> None:
@@ -119,23 +119,23 @@ class ReferenceCache:
             for key, found in entries.items():
                 if key not in used and len(unused) < room:
                     unused[key] = found
-        self._kept = _Kept(used, unused)
+        self._kept = _KeptReferences(used, unused)
         replace_checked(self._path, _MAGIC, _encoded(self._kept))
 
 
-def _encoded(kept: _Kept) -> bytes:
+def _encoded(kept: _KeptReferences) -> bytes:
     payload = msgspec.msgpack.encode(kept)
     if len(payload) > _LARGEST // 2:
-        payload = msgspec.msgpack.encode(_Kept(kept.used, {}))
+        payload = msgspec.msgpack.encode(_KeptReferences(kept.used, {}))
     return payload
 
 
-def _read(path: Path) -> _Kept | None:
+def _read(path: Path) -> _KeptReferences | None:
     payload = read_checked(path, _MAGIC, _LARGEST)
     if payload is None:
         return None
     try:
-        return msgspec.msgpack.decode(payload, type=prepared(_Kept))
+        return msgspec.msgpack.decode(payload, type=prepared(_KeptReferences))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 

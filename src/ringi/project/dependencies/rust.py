@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ringi.project.dependencies.parser import parse
-from ringi.project.dependencies.references import Found, Snapshot, ancestors, join
+from ringi.project.dependencies.references import FoundReferences, ReferenceSnapshot, ancestors, join
 
 SUFFIXES: Final = {".rs": "rust"}
 _QUERY: Final = """
@@ -30,7 +30,7 @@ _DEEPEST: Final = 32
 _LONGEST: Final = 500
 
 
-def facts(language: str, data: bytes) -> Found:
+def facts(language: str, data: bytes) -> FoundReferences:
     """`m` for a module below this one, `f` for one in a named file, `n` for a path."""
     parsed = parse(language, _QUERY, data)
     result = {fact for node in parsed.nodes.get("mod", ()) if (fact := _module(node))}
@@ -39,7 +39,7 @@ def facts(language: str, data: bytes) -> Found:
         result.update(f"n{_outside(path, inside)}" for path in _leaves(_text(node)))
     result.update(f"n{name}" for name in parsed.texts("crate"))
     result.update(_paths(data, nested=bool(parsed.nodes.get("inline"))))
-    return Found(tuple(sorted(fact for fact in result if len(fact) <= _LONGEST)), parsed.why)
+    return FoundReferences(tuple(sorted(fact for fact in result if len(fact) <= _LONGEST)), parsed.why)
 
 
 def _text(node: Any) -> str:
@@ -115,7 +115,7 @@ _SINGLE: Final = ("src/bin", "tests", "examples", "benches")
 
 
 class RustModules:
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: ReferenceSnapshot) -> None:
         self._paths = snapshot.paths
         self._crates: dict[str, str] = {}
         self._folders: set[str] = set()

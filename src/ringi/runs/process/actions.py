@@ -18,7 +18,7 @@ from ringi.kernel.telemetry.port import (
     TOOL_ARGUMENTS,
     TOOL_RESULT,
     Component,
-    Level,
+    LogLevel,
     Phase,
     tool_call,
 )
@@ -26,7 +26,7 @@ from ringi.kernel.text import Text, in_language
 from ringi.runs.process.context import ProcessContext
 from ringi.runs.process.due import actions_of
 from ringi.runs.process.evaluation import CAUSES
-from ringi.runs.process.process_record import Book
+from ringi.runs.process.process_record import ProcessRecord
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
 
@@ -51,7 +51,7 @@ class Meant(NamedTuple):
 
 
 class Actions:
-    def __init__(self, context: ProcessContext, book: Book) -> None:
+    def __init__(self, context: ProcessContext, book: ProcessRecord) -> None:
         self._context = context
         self._book = book
 
@@ -198,7 +198,7 @@ class Actions:
         return result._replace(changed=(), tree=tree), self._say(told)
 
     def _tell(self, record: ActionRecord) -> None:
-        level = Level.WARN if record.error else Level.INFO
+        level = LogLevel.WARN if record.error else LogLevel.INFO
         words = f"Action {record.state}: {record.tool}"
         self._book.say(Component.EXECUTION, words, record.message, level)
         outcome = CAUSES[record.error] if record.error else _OUTCOMES[record.state]

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from ringi.engine.document import NEEDS_PERSON, CompletionDocument, CompletionSummary
 from ringi.engine.process import PROCESS_MACHINE, ActionState, Process, ProcessPhase, Wait
 from ringi.engine.prompts import language_of
-from ringi.kernel.telemetry.port import Component, Level
+from ringi.kernel.telemetry.port import Component, LogLevel
 from ringi.kernel.text import Text, in_language
-from ringi.runs.process.process_record import Book
+from ringi.runs.process.process_record import ProcessRecord
 
 _LATEST: Final = 3
 
@@ -18,7 +18,7 @@ _LATEST: Final = 3
 _NOT_CHECKED: Final = Text("Every task is done. Nothing has checked whether the goal is achieved.")
 
 
-def complete(book: Book, now: str) -> None:
+def complete(book: ProcessRecord, now: str) -> None:
     """Its tasks are done; whether the goal is achieved, nobody has checked, so that is not claimed."""
     book.say(Component.EXECUTION, "Task completed")
     reason = in_language(language_of(book.process.task))(_NOT_CHECKED)
@@ -26,12 +26,16 @@ def complete(book: Book, now: str) -> None:
 
 
 def needs_person(
-    book: Book, now: str, reason: Text, recommendations: Sequence[str | Text], mask: Callable[[str], str]
+    book: ProcessRecord,
+    now: str,
+    reason: Text,
+    recommendations: Sequence[str | Text],
+    mask: Callable[[str], str],
 ) -> None:
     """It goes on when somebody says so."""
     say = in_language(language_of(book.process.task))
     words = mask(say(reason))
-    book.say(Component.EXECUTION, "A person is needed", words, Level.WARN)
+    book.say(Component.EXECUTION, "A person is needed", words, LogLevel.WARN)
     given = dict.fromkeys(say(one) if isinstance(one, Text) else one for one in recommendations)
     told = tuple(mask(one) for one in given if one)
     summary = _summary(book, reason=words, recommendations=told, current_state=_state(book))
@@ -57,12 +61,12 @@ def resumed(process: Process) -> Process:
     )
 
 
-def _finish(book: Book, completion: CompletionDocument, waits: Wait | None, now: str) -> None:
+def _finish(book: ProcessRecord, completion: CompletionDocument, waits: Wait | None, now: str) -> None:
     book.enter(ProcessPhase.COMPLETION)
     book.set(completion=completion, waits=waits, waiting_since=now if waits else "", ending=False)
 
 
-def _summary(book: Book, **more: Any) -> CompletionSummary:
+def _summary(book: ProcessRecord, **more: Any) -> CompletionSummary:
     process = book.process
     failed = {record.task_id for record in book.records if record.state is ActionState.FAILURE}
     lessons = (one.reflection.root_cause_analysis for one in process.revisions)
@@ -77,7 +81,7 @@ def _summary(book: Book, **more: Any) -> CompletionSummary:
     )
 
 
-def _state(book: Book) -> str:
+def _state(book: ProcessRecord) -> str:
     left = [task.id for task in book.process.plan.subtasks if task.id not in book.process.done]
     changed = dict.fromkeys(path for record in book.records for path in record.changed)
     return "; ".join(

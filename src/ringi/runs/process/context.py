@@ -20,7 +20,7 @@ from ringi.tools.ports_process import CheckedTools, ToolResult
 T = TypeVar("T")
 
 
-class Asker(Protocol):
+class ModelAsker(Protocol):
     """A model, as long as the budget lasts."""
 
     @property
@@ -35,7 +35,7 @@ class Asker(Protocol):
         """What became of its last answer; one that was of no use is not given again."""
 
 
-class Place(Protocol):
+class ToolPlace(Protocol):
     """Where the tools work: a copy that can be put back."""
 
     def stand_at(self, tree: str) -> None:
@@ -66,9 +66,9 @@ class ProcessContext(NamedTuple):
     ids: Callable[[], str]
     seconds: Callable[[], float]
     """A clock that nobody sets back."""
-    model: Asker
+    model: ModelAsker
     tools: CheckedTools
-    place: Place
+    place: ToolPlace
     outside: Outside
     reflection: ReflectionEngine
     rules: PlanRules

@@ -8,7 +8,7 @@ is a plan of its own, which the plan tool carries out once.
 from typing import Final
 
 from ringi.engine.document import PlannedAction
-from ringi.engine.engine import Planned, Refused, Unclear, Undecomposed
+from ringi.engine.engine import Planned, RefusedPlan, Unclear, Undecomposed
 from ringi.engine.process import PROCESS_MACHINE, ActionRecord, Process, ProcessPhase, Wait
 from ringi.errors import ModelFailed
 from ringi.kernel.telemetry.port import Component
@@ -19,9 +19,18 @@ from ringi.models.usage import TokenUsage
 from ringi.runs.process.actions import Actions, Meant
 from ringi.runs.process.completion import complete, is_stuck, resumed
 from ringi.runs.process.context import ProcessContext, ProcessTask
-from ringi.runs.process.due import Begun, Direct, Turn, Waiting, arguments_of, carried_out, current, due
+from ringi.runs.process.due import (
+    Direct,
+    PlanningTurn,
+    UnfinishedActions,
+    Waiting,
+    arguments_of,
+    carried_out,
+    current,
+    due,
+)
 from ringi.runs.process.judgement import Judgement
-from ringi.runs.process.process_record import Book
+from ringi.runs.process.process_record import ProcessRecord
 from ringi.runs.process.turns import kind_for, prompt_for, wanted
 
 _P = ProcessPhase
@@ -64,7 +73,7 @@ class _Execution:
         self._context = context
         self._task = task
         self._execution = context.config.planning.execution
-        self.book = Book(context, task)
+        self.book = ProcessRecord(context, task)
         self._actions = Actions(context, self.book)
         self._judgement = Judgement(context, self.book, self._actions)
 
@@ -114,7 +123,7 @@ class _Execution:
             book.enter(phase)
         book.save()
 
-    def _planned(self) -> Planned | Unclear | Undecomposed | Refused:
+    def _planned(self) -> Planned | Unclear | Undecomposed | RefusedPlan:
         if self._context.engine is None:
             raise ValueError("a task without a plan needs an engine")
         engine, said = self._context.engine(), self._unheard()
@@ -130,10 +139,10 @@ class _Execution:
         found = self._context.store.processes.feedback(process.run_id) if process.run_id else ()
         return {one.feedback_id: one.text for one in found if one.feedback_id not in process.heard}
 
-    def _ask_person(self, outcome: Unclear | Undecomposed | Refused) -> None:
+    def _ask_person(self, outcome: Unclear | Undecomposed | RefusedPlan) -> None:
         book = self.book
         hint = ""
-        if isinstance(outcome, Refused):
+        if isinstance(outcome, RefusedPlan):
             hint = "\n".join(f"{one.kind}: {one.subject}" for one in outcome.findings)
         book.enter(_P.WAITING_FOR_CLARIFICATION)
         now = self._context.clock.now()
@@ -156,12 +165,12 @@ class _Execution:
         match due(book.process, book.records):
             case Waiting(record):
                 self._ended(self._actions.look_outside(record))
-            case Begun(records):
+            case UnfinishedActions(records):
                 self._ended(self._actions.carry_out(records))
             case Direct(actions, group):
                 meant = [Meant(id_, one, one.tool or "", arguments_of(one)) for id_, one in actions]
                 self._actions.begin(meant, group)
-            case Turn() as turn:
+            case PlanningTurn() as turn:
                 self._take_turn(turn)
             case None:
                 complete(book, self._context.clock.now())
@@ -178,7 +187,7 @@ class _Execution:
                 self._end_tasks()
         book.save()
 
-    def _take_turn(self, turn: Turn) -> None:
+    def _take_turn(self, turn: PlanningTurn) -> None:
         book = self.book
         if book.process.turns >= self._context.most_turns:
             reason = Text("the model took {turns} turns", turns=book.process.turns)

@@ -8,7 +8,7 @@ from ringi.engine.order import Order, ordered
 from ringi.engine.process import ActionRecord, ActionState, Process
 
 
-class Begun(NamedTuple):
+class UnfinishedActions(NamedTuple):
     """Actions without an outcome: a turn planned them, or somebody was interrupted."""
 
     records: tuple[ActionRecord, ...]
@@ -26,7 +26,7 @@ class Direct(NamedTuple):
     group: int
 
 
-class Turn(NamedTuple):
+class PlanningTurn(NamedTuple):
     """The model says what to do for these tasks."""
 
     tasks: tuple[Subtask, ...]
@@ -34,14 +34,16 @@ class Turn(NamedTuple):
     """What the plan has for them."""
 
 
-def due(process: Process, records: Sequence[ActionRecord]) -> Begun | Waiting | Direct | Turn | None:
+def due(
+    process: Process, records: Sequence[ActionRecord]
+) -> UnfinishedActions | Waiting | Direct | PlanningTurn | None:
     """None if every task is done."""
     for record in records:
         if record.state is ActionState.WAITING:
             return Waiting(record)
     begun = tuple(record for record in records if record.state is ActionState.STARTED)
     if begun:
-        return Begun(begun)
+        return UnfinishedActions(begun)
     tasks = current(process)
     if not tasks:
         return None
@@ -49,7 +51,7 @@ def due(process: Process, records: Sequence[ActionRecord]) -> Begun | Waiting | 
     if found:
         return Direct(tuple(found), group_of(process, tasks[0].id))
     named = tuple(action for task in tasks for _, action in actions_of(process.plan, task.id))
-    return Turn(tasks, named)
+    return PlanningTurn(tasks, named)
 
 
 def _next_actions(

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ringi.engine.document import PlannedAction
-from ringi.engine.process import RUN, ActionRecord, ProcessPhase, Recovery, RevisionRecord, Wait
-from ringi.kernel.telemetry.port import ACTION_ID, OUTCOME, RUN_ID, Component, Level, Phase
+from ringi.engine.process import RUN, ActionRecord, ProcessPhase, RecoveryRecord, RevisionRecord, Wait
+from ringi.kernel.telemetry.port import ACTION_ID, OUTCOME, RUN_ID, Component, LogLevel, Phase
 from ringi.kernel.text import Text
 from ringi.runs.process.actions import Actions
 from ringi.runs.process.completion import needs_person
 from ringi.runs.process.context import ProcessContext
-from ringi.runs.process.process_record import Book
-from ringi.runs.process.reflection import Suggestion, Trigger, advice
+from ringi.runs.process.process_record import ProcessRecord
+from ringi.runs.process.reflection import ReflectionTrigger, Suggestion, advice
 from ringi.runs.process.revisions import Revised, Stuck, accepted, declined, revise
 from ringi.tools.effects import ErrorKind, ToolEffect
 
@@ -20,7 +20,7 @@ _P = ProcessPhase
 
 
 class Judgement:
-    def __init__(self, context: ProcessContext, book: Book, actions: Actions) -> None:
+    def __init__(self, context: ProcessContext, book: ProcessRecord, actions: Actions) -> None:
         self._context = context
         self._planning = context.config.planning
         self._book = book
@@ -108,7 +108,7 @@ class Judgement:
             book.enter(_P.EXECUTION)
         book.save()
 
-    def _reflect(self, record: ActionRecord, trigger: Trigger) -> None:
+    def _reflect(self, record: ActionRecord, trigger: ReflectionTrigger) -> None:
         book, reflection, planned = self._book, self._context.reflection, self._actions.planned(record)
         book.say(Component.REFLECTION, f"Evaluating action: {record.tool}")
         book.enter(_P.REFLECTION)
@@ -117,7 +117,9 @@ class Judgement:
             evaluation = reflection.evaluate_action(action, record)
             span.note({OUTCOME: str(evaluation.status or "")})
             if record.error:
-                book.say(Component.REFLECTION, f"Action failed: {record.error}", record.message, Level.WARN)
+                book.say(
+                    Component.REFLECTION, f"Action failed: {record.error}", record.message, LogLevel.WARN
+                )
             for issue in reflection.identify_issues(evaluation):
                 book.say(Component.REFLECTION, "Issue identified", issue)
             book.set(since=0)
@@ -127,7 +129,7 @@ class Judgement:
             turns = (
                 planned is None
                 and not unknown
-                and trigger in {Trigger.ERROR, Trigger.UNEXPECTED}
+                and trigger in {ReflectionTrigger.ERROR, ReflectionTrigger.UNEXPECTED}
                 and book.process.failures <= 1
             )
             try:
@@ -184,8 +186,8 @@ def _kinds(failed: Sequence[ActionRecord]) -> list[ErrorKind]:
     return list(dict.fromkeys(record.error for record in failed if record.error is not None))
 
 
-def _recovery(record: ActionRecord, made: RevisionRecord) -> Recovery | None:
+def _recovery(record: ActionRecord, made: RevisionRecord) -> RecoveryRecord | None:
     """What is tried, if it is about an error and has a name."""
     if record.error is None or not made.strategy:
         return None
-    return Recovery(kind=record.error, tool=record.tool, strategy=made.strategy, helped=0, failed=0)
+    return RecoveryRecord(kind=record.error, tool=record.tool, strategy=made.strategy, helped=0, failed=0)

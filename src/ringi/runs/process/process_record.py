@@ -4,22 +4,29 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ringi.engine.process import PROCESS_MACHINE, ActionRecord, ActionState, Process, ProcessPhase, Recovery
-from ringi.kernel.telemetry.port import Component, Level
+from ringi.engine.process import (
+    PROCESS_MACHINE,
+    ActionRecord,
+    ActionState,
+    Process,
+    ProcessPhase,
+    RecoveryRecord,
+)
+from ringi.kernel.telemetry.port import Component, LogLevel
 from ringi.models.usage import Spent, since, total
 from ringi.runs.process.context import ProcessContext, ProcessTask
 
 _OPEN = frozenset([ActionState.STARTED, ActionState.WAITING])
 
 
-class Book:
+class ProcessRecord:
     def __init__(self, context: ProcessContext, task: ProcessTask) -> None:
         """As it is in the ledger, or a new one."""
         self._context = context
         self._began = context.seconds()
         self._spent = context.model.spent
         self._changed: set[int] = set()
-        self._learnt: list[tuple[Recovery, bool]] = []
+        self._learnt: list[tuple[RecoveryRecord, bool]] = []
         stored = context.store.processes.get(task.process_id)
         self._revision = stored.revision if stored else 0
         self.is_new = stored is None
@@ -96,5 +103,7 @@ class Book:
         self._changed.clear()
         self._learnt.clear()
 
-    def say(self, component: Component, message: str, detail: str = "", level: Level = Level.INFO) -> None:
+    def say(
+        self, component: Component, message: str, detail: str = "", level: LogLevel = LogLevel.INFO
+    ) -> None:
         self._context.telemetry.log(component, level, message, detail)

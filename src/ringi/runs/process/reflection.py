@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ringi.config.keys import Config, Depth, Level
+from ringi.config.keys import Config, DecompositionLevel, Depth
 from ringi.engine.answers import NewReflection, NewReplan
 from ringi.engine.document import (
     ActionStatus,
@@ -23,7 +23,7 @@ from ringi.engine.document import (
 from ringi.engine.levels import Measure
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.plan_prompts import plan_shown, prompt_for
-from ringi.engine.process import RUN, ActionRecord, ActionState, Feedback, Process, Recovery
+from ringi.engine.process import RUN, ActionRecord, ActionState, Process, RecoveryRecord, RunFeedback
 from ringi.engine.prompts import language_of
 from ringi.engine.revise import change_of, least, revision_of
 from ringi.errors import ModelFailed
@@ -35,8 +35,8 @@ from ringi.models.usage import Purpose
 from ringi.runs.process.evaluation import SOFT, judged, judged_in, kind_of, short
 from ringi.runs.process.strategies import (
     ADVICE,
-    Attempt,
-    Case,
+    FailureCase,
+    StrategyAttempt,
     attempts,
     helped_before,
     paths_of,
@@ -51,7 +51,11 @@ _E = ErrorKind
 HUMAN: Final = "human"
 AGENT: Final = "agent"
 RULES: Final = "rules"
-_RECOMMENDED: Final[Mapping[Level, int]] = {Level.MINIMAL: 0, Level.MODERATE: 5, Level.DETAILED: 3}
+_RECOMMENDED: Final[Mapping[DecompositionLevel, int]] = {
+    DecompositionLevel.MINIMAL: 0,
+    DecompositionLevel.MODERATE: 5,
+    DecompositionLevel.DETAILED: 3,
+}
 """Actions between two reflections; 0: only on an error."""
 _RESULT_TOKENS: Final = 800
 _DONE_TOKENS: Final = 2_000
@@ -71,7 +75,7 @@ _TASK: Final = (
 )
 
 
-class Trigger(StrEnum):
+class ReflectionTrigger(StrEnum):
     ERROR = "error"
     UNEXPECTED = "unexpected"
     IMPORTANT = "important"
@@ -83,7 +87,7 @@ class Suggestion(NamedTuple):
     revision: PlanRevision | None
     """None: go on as planned."""
     strategy: str = ""
-    """A word that can be remembered: `Recovery.strategy`."""
+    """A word that can be remembered: `RecoveryRecord.strategy`."""
     by: str = RULES
     """Or the model's name, or who gave feedback."""
     recommendations: tuple[str, ...] = ()
@@ -98,9 +102,9 @@ class ReflectionEngine:
         config: Config,
         tools: Sequence[ToolInfo],
         rules: PlanRules,
-        recoveries: Callable[[ErrorKind], tuple[Recovery, ...]],
+        recoveries: Callable[[ErrorKind], tuple[RecoveryRecord, ...]],
         mask: Callable[[str], str],
-        complexity: Level,
+        complexity: DecompositionLevel,
         model: str = "",
     ) -> None:
         """`ask` asks a model and raises ModelFailed; `model` is its name, empty if there is none. The
@@ -124,18 +128,18 @@ class ReflectionEngine:
             return self._settings.trigger_interval
         return _RECOMMENDED[self._complexity]
 
-    def trigger(self, record: ActionRecord, since: int) -> Trigger | None:
+    def trigger(self, record: ActionRecord, since: int) -> ReflectionTrigger | None:
         """`since`: actions since the last reflection, this one included."""
         if not self._settings.enabled or record.state is ActionState.SKIPPED:
             return None
         kind = kind_of(record)
         if kind is not None and kind not in SOFT and self._settings.trigger_on_error:
-            return Trigger.ERROR
+            return ReflectionTrigger.ERROR
         if kind in SOFT or record.state is ActionState.PARTIAL:
-            return Trigger.UNEXPECTED
+            return ReflectionTrigger.UNEXPECTED
         if record.effect is ToolEffect.COPY and (record.changed or record.tool == RUN) and kind is None:
-            return Trigger.IMPORTANT
-        return Trigger.INTERVAL if 0 < self.interval <= since else None
+            return ReflectionTrigger.IMPORTANT
+        return ReflectionTrigger.INTERVAL if 0 < self.interval <= since else None
 
     # --- what came -----------------------------------------------------------------------------------------
 
@@ -158,7 +162,7 @@ class ReflectionEngine:
         evaluation: Reflection,
         *,
         ask: bool = True,
-        trigger: Trigger | None = None,
+        trigger: ReflectionTrigger | None = None,
     ) -> Suggestion:
         """What helped before comes first, then a model's proposal, then the rules; at last a person.
 
@@ -184,23 +188,23 @@ class ReflectionEngine:
             return _attempted(case, evaluation, attempt)
         return Suggestion(evaluation, None, recommendations=(advice(case.kind, process),))
 
-    def _asks(self, trigger: Trigger | None, *, needed: bool) -> bool:
+    def _asks(self, trigger: ReflectionTrigger | None, *, needed: bool) -> bool:
         depth = self._settings.depth
         if not self._model or depth is Depth.SHALLOW:
             return False
-        return needed or trigger is Trigger.INTERVAL or depth is Depth.DEEP
+        return needed or trigger is ReflectionTrigger.INTERVAL or depth is Depth.DEEP
 
-    def _case(self, process: Process, record: ActionRecord, kind: ErrorKind) -> Case:
-        return Case(kind, record, process, self._tools, in_language(language_of(process.task)))
+    def _case(self, process: Process, record: ActionRecord, kind: ErrorKind) -> FailureCase:
+        return FailureCase(kind, record, process, self._tools, in_language(language_of(process.task)))
 
     # --- by a model ----------------------------------------------------------------------------------------
 
     def _thought(
         self,
-        case: Case,
+        case: FailureCase,
         records: Sequence[ActionRecord],
         evaluation: Reflection,
-        remembered: Sequence[Recovery],
+        remembered: Sequence[RecoveryRecord],
     ) -> Suggestion | None:
         """None if it did not answer, or nothing of the answer is left: the rules go on."""
         try:
@@ -232,10 +236,10 @@ class ReflectionEngine:
 
     def _prompt(
         self,
-        case: Case,
+        case: FailureCase,
         records: Sequence[ActionRecord],
         evaluation: Reflection,
-        remembered: Sequence[Recovery],
+        remembered: Sequence[RecoveryRecord],
     ) -> Prompt:
         process = case.process
         best, worst = ranked(case, remembered)
@@ -256,7 +260,7 @@ class ReflectionEngine:
 
     # --- what people say -----------------------------------------------------------------------------------
 
-    def incorporate_human_feedback(self, process: Process, feedback: Feedback) -> Suggestion:
+    def incorporate_human_feedback(self, process: Process, feedback: RunFeedback) -> Suggestion:
         """A revision by the model; without one the words go to the task at hand. It is never an approval."""
         words = self._mask(feedback.text.strip())
         reflection = Reflection(
@@ -305,7 +309,7 @@ def _evaluated(records: Sequence[ActionRecord], evaluation: Reflection) -> Actio
     return found[-1] if found else None
 
 
-def _attempted(case: Case, evaluation: Reflection, attempt: Attempt) -> Suggestion:
+def _attempted(case: FailureCase, evaluation: Reflection, attempt: StrategyAttempt) -> Suggestion:
     reason = evaluation.root_cause_analysis or evaluation.evaluation or ""
     revision = least(
         case.process.plan, PlanRevision(reason=reason, changes=attempt.changes), case.process.done
@@ -313,7 +317,7 @@ def _attempted(case: Case, evaluation: Reflection, attempt: Attempt) -> Suggesti
     return Suggestion(evaluation, revision, attempt.strategy)
 
 
-def _without_the_same(case: Case, revision: PlanRevision) -> PlanRevision:
+def _without_the_same(case: FailureCase, revision: PlanRevision) -> PlanRevision:
     """What was refused is not proposed again in other words."""
     if case.kind not in {_E.NOT_ALLOWED, _E.DECLINED}:
         return revision
@@ -329,7 +333,7 @@ def _without_the_same(case: Case, revision: PlanRevision) -> PlanRevision:
     return replace(revision, changes=tuple(one for one in revision.changes or () if not same(one)))
 
 
-def _said(process: Process, feedback: Feedback, words: str) -> PlanRevision:
+def _said(process: Process, feedback: RunFeedback, words: str) -> PlanRevision:
     """Mechanical: the words reach whoever works on the task next."""
     say = in_language(language_of(process.task))
     quoted = replace(feedback, text=words).quoted

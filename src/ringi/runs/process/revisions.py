@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.config.keys import Revision
+from ringi.config.keys import RevisionConfig
 from ringi.engine.document import (
     AddAction,
     ModifyAction,
@@ -57,7 +57,7 @@ class Stuck(NamedTuple):
 
 
 def revise(
-    process: Process, suggestion: Suggestion, settings: Revision, rules: PlanRules, now: str
+    process: Process, suggestion: Suggestion, settings: RevisionConfig, rules: PlanRules, now: str
 ) -> Revised | Stuck:
     """The plan with the suggested changes, or why it has to stay as it is."""
     by_person = suggestion.reflection.feedback_type == HUMAN
@@ -91,7 +91,7 @@ def revise(
     return Revised(_with(process, plan, record, settings), record)
 
 
-def accepted(process: Process, settings: Revision) -> Process | Stuck:
+def accepted(process: Process, settings: RevisionConfig) -> Process | Stuck:
     """With the revision that a person approved: exactly that one, or none."""
     record = process.proposed
     if record is None or plan_digest(process.plan) != record.before:
@@ -103,7 +103,7 @@ def accepted(process: Process, settings: Revision) -> Process | Stuck:
     return replace(approved, proposed=None, waits=None, waiting_since="")
 
 
-def declined(process: Process, settings: Revision) -> Process:
+def declined(process: Process, settings: RevisionConfig) -> Process:
     """Without the revision that a person declined, which is not proposed again."""
     record = process.proposed
     if record is None:
@@ -159,7 +159,9 @@ def _essence(revision: PlanRevision) -> bytes:
 # --- history ---
 
 
-def _with(process: Process, plan: PlanningDocument, record: RevisionRecord, settings: Revision) -> Process:
+def _with(
+    process: Process, plan: PlanningDocument, record: RevisionRecord, settings: RevisionConfig
+) -> Process:
     by_person = record.reflection.feedback_type == HUMAN
     records = (*process.revisions, record)
     in_memory, on_disk = settings.max_history_in_memory, settings.max_history_on_disk

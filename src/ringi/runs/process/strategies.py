@@ -23,7 +23,7 @@ from ringi.engine.document import (
     RemoveAction,
     Subtask,
 )
-from ringi.engine.process import ActionRecord, Process, Recovery
+from ringi.engine.process import ActionRecord, Process, RecoveryRecord
 from ringi.kernel.text import Text
 from ringi.runs.process.due import actions_of
 from ringi.tools.effects import ErrorKind, ToolEffect
@@ -113,7 +113,7 @@ _HEADER: Final = re.compile(r"^(?:\+\+\+|---) (?:[ab]/)?(?!/dev/null)([^\t\n]+)"
 _CLOSE: Final = 0.6
 
 
-class Case(NamedTuple):
+class FailureCase(NamedTuple):
     """What went wrong, and what there is to mend it with."""
 
     kind: ErrorKind
@@ -156,12 +156,12 @@ def subtask_of(plan: PlanningDocument, task: str) -> Subtask | None:
     return next((one for one in plan.subtasks if one.id == task), None)
 
 
-class Attempt(NamedTuple):
+class StrategyAttempt(NamedTuple):
     strategy: str
     changes: tuple[Change, ...]
 
 
-def attempts(case: Case, remembered: Sequence[Recovery] = ()) -> Iterator[Attempt]:
+def attempts(case: FailureCase, remembered: Sequence[RecoveryRecord] = ()) -> Iterator[StrategyAttempt]:
     """What can be tried, best first; nothing that was tried for this task before."""
     tried = {one.strategy for one in case.process.revisions if _is_about(one.reflection.action, case.task)}
     known = [str(one) for one in TRIED[case.kind]]
@@ -172,16 +172,16 @@ def attempts(case: Case, remembered: Sequence[Recovery] = ()) -> Iterator[Attemp
     order = [*best, *usual, *(one for one in known if one in worst)]
     for strategy in dict.fromkeys(order):
         if strategy not in tried and (changes := changes_for(case, strategy)):
-            yield Attempt(strategy, changes)
+            yield StrategyAttempt(strategy, changes)
 
 
-def helped_before(case: Case, remembered: Sequence[Recovery]) -> Attempt | None:
+def helped_before(case: FailureCase, remembered: Sequence[RecoveryRecord]) -> StrategyAttempt | None:
     """The best that helped more often than not, if it can be tried here."""
     best, _ = ranked(case, remembered)
     return next((one for one in attempts(case, remembered) if one.strategy in best), None)
 
 
-def ranked(case: Case, remembered: Sequence[Recovery]) -> tuple[list[str], frozenset[str]]:
+def ranked(case: FailureCase, remembered: Sequence[RecoveryRecord]) -> tuple[list[str], frozenset[str]]:
     """Those that helped more often than not, best first, and those that mostly did not.
 
     A record with the same tool counts more than one with another.
@@ -200,7 +200,7 @@ def ranked(case: Case, remembered: Sequence[Recovery]) -> tuple[list[str], froze
     return list(dict.fromkeys(one.strategy for one in good)), bad
 
 
-def _rate(one: Recovery) -> float:
+def _rate(one: RecoveryRecord) -> float:
     return (one.helped + 1) / (one.helped + one.failed + 2)
 
 
@@ -224,7 +224,7 @@ def _is_about(action: str, task: str) -> bool:
 # --- as changes ---
 
 
-def changes_for(case: Case, strategy: str) -> tuple[Change, ...]:
+def changes_for(case: FailureCase, strategy: str) -> tuple[Change, ...]:
     """Empty if it cannot be tried here."""
     if case.record.effect is ToolEffect.OUTSIDE and case.kind is _E.UNKNOWN_OUTCOME:
         return ()  # a person has to look
@@ -233,7 +233,7 @@ def changes_for(case: Case, strategy: str) -> tuple[Change, ...]:
         return _again_with(case, kind, tool)
     if strategy in _NOTES:
         return _noted(case, _NOTES[_S(strategy)])
-    makers: Mapping[str, Callable[[Case], tuple[Change, ...]]] = {
+    makers: Mapping[str, Callable[[FailureCase], tuple[Change, ...]]] = {
         _S.FALLBACK: _fallback,
         _S.FIND: _find,
         _S.READ: _read,
@@ -244,7 +244,7 @@ def changes_for(case: Case, strategy: str) -> tuple[Change, ...]:
     return maker(case) if maker else ()
 
 
-def _again_with(case: Case, kind: str, tool: str) -> tuple[Change, ...]:
+def _again_with(case: FailureCase, kind: str, tool: str) -> tuple[Change, ...]:
     """What a model thought of, with another file."""
     info = case.tools.get(tool)
     if info is None:
@@ -255,7 +255,7 @@ def _again_with(case: Case, kind: str, tool: str) -> tuple[Change, ...]:
     return _before(case, info, purpose) if info.effect is ToolEffect.READS else ()
 
 
-def _fallback(case: Case) -> tuple[Change, ...]:
+def _fallback(case: FailureCase) -> tuple[Change, ...]:
     words = (case.planned.fallback_strategy or "") if case.planned else ""
     named = [name for name in case.tools if name != case.record.tool and _names(words, name)]
     return _with_tool(case, max(named, key=len)) if named else ()
@@ -275,7 +275,7 @@ def _names(words: str, tool: str) -> bool:
     return re.search(meant, words, re.IGNORECASE) is not None
 
 
-def _with_tool(case: Case, tool: str) -> tuple[Change, ...]:
+def _with_tool(case: FailureCase, tool: str) -> tuple[Change, ...]:
     if tool == case.record.tool:
         return ()
     if case.by_turn:
@@ -284,7 +284,7 @@ def _with_tool(case: Case, tool: str) -> tuple[Change, ...]:
     return (ModifyAction(action_id=case.target, updates={"tool": tool, "arguments": given}),)
 
 
-def _other_tool(case: Case) -> tuple[Change, ...]:
+def _other_tool(case: FailureCase) -> tuple[Change, ...]:
     """One of another server that does the same; the closest name if there is no such tool."""
     wanted = case.record.tool
     if case.kind is _E.UNKNOWN_TOOL:
@@ -306,7 +306,7 @@ def _verbs(tool: str) -> frozenset[int]:
     return frozenset(number for number, verbs in enumerate(_VERBS) if words & set(verbs))
 
 
-def _find(case: Case) -> tuple[Change, ...]:
+def _find(case: FailureCase) -> tuple[Change, ...]:
     """As in chapter 15.2.1 of the specification."""
     info = _offered(case, _FIND_WORDS)
     path = next(iter(paths_of(case.record)), "")
@@ -316,14 +316,14 @@ def _find(case: Case) -> tuple[Change, ...]:
     return _before(case, info, purpose)
 
 
-def _read(case: Case) -> tuple[Change, ...]:
+def _read(case: FailureCase) -> tuple[Change, ...]:
     info, path = _offered(case, _READ_WORDS), next(iter(paths_of(case.record)), "")
     if info is None or not path or info.name == case.record.tool:
         return ()
     return _before(case, info, Text("Read {path} as it is now", path=path))
 
 
-def _before(case: Case, info: ToolInfo, purpose: Text) -> tuple[Change, ...]:
+def _before(case: FailureCase, info: ToolInfo, purpose: Text) -> tuple[Change, ...]:
     words = case.say(purpose)
     given = filled(info, case.record)
     action = PlannedAction(
@@ -337,7 +337,7 @@ def _before(case: Case, info: ToolInfo, purpose: Text) -> tuple[Change, ...]:
     return (AddAction(action=action),)
 
 
-def _offered(case: Case, words: Sequence[str]) -> ToolInfo | None:
+def _offered(case: FailureCase, words: Sequence[str]) -> ToolInfo | None:
     """A reading tool for that; one of the same server first, then by the order of the words."""
     server = case.record.tool.partition("_")[0] if "_" in case.record.tool else ""
 
@@ -354,7 +354,7 @@ def _offered(case: Case, words: Sequence[str]) -> ToolInfo | None:
     return min(found, key=place, default=None)
 
 
-def _noted(case: Case, note: Text) -> tuple[Change, ...]:
+def _noted(case: FailureCase, note: Text) -> tuple[Change, ...]:
     """Our own words only: what a tool said is shown to the model as what it is, a result."""
     words, own = case.say(note), subtask_of(case.process.plan, case.task)
     planned = case.planned
@@ -366,7 +366,7 @@ def _noted(case: Case, note: Text) -> tuple[Change, ...]:
     return (ModifyAction(action_id=case.target, updates=updates),)
 
 
-def _remove(case: Case) -> tuple[Change, ...]:
+def _remove(case: FailureCase) -> tuple[Change, ...]:
     """Only what nothing is lost with: help for another task, or a reading that nobody waits for."""
     plan, over = case.process.plan, {case.task, *case.process.done}
     own, left = subtask_of(plan, case.task), [one for one in plan.subtasks if one.id not in over]

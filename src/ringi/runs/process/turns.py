@@ -24,7 +24,7 @@ from ringi.kernel.tokens import tokens
 from ringi.models.prompt import Material, NewPlanTurn, NewTurn, NewTurnWithCalls, Prompt
 from ringi.models.usage import Purpose
 from ringi.runs.process.context import ProcessTask
-from ringi.runs.process.due import Turn
+from ringi.runs.process.due import PlanningTurn
 from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolInfo
 
@@ -52,7 +52,7 @@ _LONGEST_HINT: Final = 2_000
 _SHORTENED: Final = "left out to save room; read it again if you need it"
 
 
-class Wanted(NamedTuple):
+class WantedCall(NamedTuple):
     tool: str
     arguments: dict[str, Any]
 
@@ -65,7 +65,7 @@ def kind_for(process: Process, tools: Sequence[ToolInfo]) -> type[NewTurn]:
 
 
 def prompt_for(
-    task: ProcessTask, process: Process, due: Turn, records: Sequence[ActionRecord],
+    task: ProcessTask, process: Process, due: PlanningTurn, records: Sequence[ActionRecord],
     tools: Sequence[ToolInfo], most_tokens: int,
 ) -> Prompt:  # fmt: skip
     """What stays the same comes first."""
@@ -94,7 +94,7 @@ def _tool(info: ToolInfo) -> str:
     return f"{info.name}{asks}: {' '.join(info.description.split())}\n{schema}"
 
 
-def _plan(process: Process, due: Turn) -> Iterator[str]:
+def _plan(process: Process, due: PlanningTurn) -> Iterator[str]:
     now = {one.id for one in due.tasks}
     for one in process.plan.subtasks:
         mark = "done" if one.id in process.done else "now" if one.id in now else "later"
@@ -142,27 +142,27 @@ def _head(record: ActionRecord) -> str:
     return " ".join(filter(None, [f"#{record.number}", record.tool, about, f"({state})"]))
 
 
-def wanted(answer: NewTurn) -> tuple[Wanted, ...]:
+def wanted(answer: NewTurn) -> tuple[WantedCall, ...]:
     """In the order in which they are done: look, change, run, call."""
     return tuple(_wanted(answer))
 
 
-def _wanted(answer: NewTurn) -> Iterator[Wanted]:
+def _wanted(answer: NewTurn) -> Iterator[WantedCall]:
     for path in answer.read:
         if path.endswith("/") or path in {"", "."}:
-            yield Wanted(LIST, {"path": path.rstrip("/") or "."})
+            yield WantedCall(LIST, {"path": path.rstrip("/") or "."})
         else:
-            yield Wanted(READ, {"path": path})
+            yield WantedCall(READ, {"path": path})
     for query in answer.search:
-        yield Wanted(SEARCH, {"query": query})
+        yield WantedCall(SEARCH, {"query": query})
     if answer.patch.strip():
-        yield Wanted(PATCH, {"diff": answer.patch})
+        yield WantedCall(PATCH, {"diff": answer.patch})
     for file in answer.files:
-        yield Wanted(WRITE, {"path": file.path, "content": file.content})
+        yield WantedCall(WRITE, {"path": file.path, "content": file.content})
     for command in answer.run:
-        yield Wanted(RUN, {"argv": _words(command)})
+        yield WantedCall(RUN, {"argv": _words(command)})
     for call in answer.call if isinstance(answer, NewTurnWithCalls) else ():
-        yield Wanted(call.tool, _arguments(call.arguments))
+        yield WantedCall(call.tool, _arguments(call.arguments))
 
 
 def _words(command: str) -> list[str]:

@@ -86,7 +86,7 @@ class Said(StrEnum):
     DELETES = "deletes"
 
 
-class Place(StrEnum):
+class ChangePlace(StrEnum):
     """What a step changes."""
 
     START = "start"
@@ -135,11 +135,11 @@ class DecisionEntry(Document, frozen=True, kw_only=True):
     unless: frozenset[Said] = frozenset()
 
 
-class Step(Document, frozen=True, kw_only=True):
+class PlaybookStep(Document, frozen=True, kw_only=True):
     """Left out if it names something that the project does not have."""
 
     step: str
-    changes: Place | None = None
+    changes: ChangePlace | None = None
     """None: it only looks, or runs something."""
     option: str = ""
     """Only if this option was chosen; with ! in front, only if it was not."""
@@ -175,7 +175,7 @@ class Chapter(Document, frozen=True, kw_only=True):
     place: str = ""
     """What is to be changed, if no file was found."""
     signs: Signs = Signs()
-    steps: tuple[Step, ...]
+    steps: tuple[PlaybookStep, ...]
     criteria: tuple[CriterionEntry, ...]
     questions: tuple[QuestionEntry, ...]
     decisions: tuple[DecisionEntry, ...] = ()

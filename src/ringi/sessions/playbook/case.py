@@ -12,18 +12,18 @@ from ringi.project.context import Definition, FileKind, FoundFile, ProjectFacts
 from ringi.project.kinds import is_test_name
 from ringi.sessions.document import Brief
 from ringi.sessions.playbook.book import (
+    ChangePlace,
     Chapter,
     CriterionEntry,
     DecisionEntry,
     Kind,
     OptionEntry,
-    Place,
+    PlaybookStep,
     QuestionEntry,
     Said,
-    Step,
     book,
 )
-from ringi.sessions.playbook.instruction import Instruction, read, things_said
+from ringi.sessions.playbook.instruction import PlaybookInstruction, read, things_said
 from ringi.sessions.playbook.quote import cut, one_line
 from ringi.sessions.playbook.words import Searched, searched, stance
 
@@ -35,12 +35,12 @@ _LONGEST_ANSWER: Final = 400
 
 class Case(NamedTuple):
     brief: Brief
-    instruction: Instruction
+    instruction: PlaybookInstruction
     chapter: Chapter
     sentences: Slots
     files: "Files"
     slots: Slots
-    answers: "Answers"
+    answers: "CaseAnswers"
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class Case(NamedTuple):
             options=tuple(self.phrase(answer.text) for answer in entry.answers),
         )
 
-    def steps(self) -> Iterator[tuple[Step, str]]:
+    def steps(self) -> Iterator[tuple[PlaybookStep, str]]:
         """Those of what was chosen, with their words."""
         chosen = self.chosen()
         for entry in self.chapter.steps:
@@ -161,15 +161,15 @@ def case_of(brief: Brief) -> Case:
     return case._replace(answers=_answers(case))
 
 
-def places(case: Case, place: Place) -> tuple[str, ...]:
+def places(case: Case, place: ChangePlace) -> tuple[str, ...]:
     """The paths of what a step changes, as far as they are known."""
     project = case.brief.project
     paths = {
-        Place.START: tuple(file.path for file in case.files.start),
-        Place.TEST: (case.files.test,),
-        Place.DOCS: (case.files.docs,),
-        Place.CHANGELOG: (project.changelog,),
-        Place.MANIFEST: project.manifests[:1],
+        ChangePlace.START: tuple(file.path for file in case.files.start),
+        ChangePlace.TEST: (case.files.test,),
+        ChangePlace.DOCS: (case.files.docs,),
+        ChangePlace.CHANGELOG: (project.changelog,),
+        ChangePlace.MANIFEST: project.manifests[:1],
     }[place]
     return tuple(path for path in paths if path and _is_shown(path))
 
@@ -179,7 +179,7 @@ def _asked_for(entry: DecisionEntry, verb: str) -> str:
     return next((option.key for option in entry.options if verb in option.hints), "")
 
 
-def _applies(entry: Step | CriterionEntry, chosen: set[str]) -> bool:
+def _applies(entry: PlaybookStep | CriterionEntry, chosen: set[str]) -> bool:
     option = entry.option.removeprefix("!")
     return not option or (option in chosen) == (option == entry.option)
 
@@ -189,17 +189,17 @@ def _applies(entry: Step | CriterionEntry, chosen: set[str]) -> bool:
 _MOST_OF_AN_ANSWER: Final = 1_500
 
 
-class Answers(NamedTuple):
+class CaseAnswers(NamedTuple):
     said: frozenset[Said]
     free: tuple[Searched, ...]
     """In people's own words."""
     feedback: tuple[Searched, ...]
 
 
-_NONE: Final = Answers(frozenset(), (), ())
+_NONE: Final = CaseAnswers(frozenset(), (), ())
 
 
-def _answers(case: Case) -> Answers:
+def _answers(case: Case) -> CaseAnswers:
     entries = {case.question(entry).question: entry for entry in case.chapter.questions}
     said: set[Said] = set()
     free: list[Searched] = []
@@ -212,7 +212,7 @@ def _answers(case: Case) -> Answers:
         elif words:
             said.update(things_said(words))
             free.append(searched(words))
-    return Answers(
+    return CaseAnswers(
         frozenset(said),
         tuple(free),
         tuple(searched(text[:_MOST_OF_AN_ANSWER]) for text in case.brief.feedback),
@@ -262,7 +262,7 @@ class Files(NamedTuple):
     docs: str
 
 
-def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
+def files_for(instruction: PlaybookInstruction, project: ProjectFacts) -> Files:
     title = _names(instruction.title)
     found = [_narrowed(file, title) for file in project.found if _is_shown(file.path)]
     told = told_in(instruction.plain, found)
@@ -293,7 +293,7 @@ def files_for(instruction: Instruction, project: ProjectFacts) -> Files:
 
 
 def _everywhere(
-    instruction: Instruction, names: frozenset[str], found: Sequence[FoundFile]
+    instruction: PlaybookInstruction, names: frozenset[str], found: Sequence[FoundFile]
 ) -> list[FoundFile]:
     """For a name that goes or changes: the files that have it, its definition first."""
     if instruction.kind not in {Kind.RENAME, Kind.REMOVAL} or instruction.verb == _SLOWLY:

@@ -64,7 +64,7 @@ _TAG: Final = re.compile(
 )
 
 
-class Instruction(NamedTuple):
+class PlaybookInstruction(NamedTuple):
     kind: Kind
     said: frozenset[Said]
     title: str
@@ -86,7 +86,7 @@ class Instruction(NamedTuple):
     words: Searched
 
 
-def read(text: str) -> Instruction:
+def read(text: str) -> PlaybookInstruction:
     text = "\n".join(without_machine(text[:MOST_READ].split("\n")))
     prose = _prose(text)
     title, rest = _title(prose)
@@ -95,7 +95,7 @@ def read(text: str) -> Instruction:
     kind = _kind(title, rest, text)
     said = frozenset(things_said(text)) | frozenset(_about(kind, title, text))
     quotation = one_line(prose if "\n" not in prose else title or prose, _LONGEST_QUOTATION)
-    return Instruction(
+    return PlaybookInstruction(
         kind=kind,
         said=said,
         title=quotation,

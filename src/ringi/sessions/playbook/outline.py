@@ -22,7 +22,7 @@ from ringi.engine.answers import (
 )
 from ringi.engine.document import Complexity, PlanningBrief
 from ringi.sessions.document import Brief
-from ringi.sessions.playbook.book import Place, book
+from ringi.sessions.playbook.book import ChangePlace, book
 from ringi.sessions.playbook.case import Case, case_of, places
 from ringi.sessions.playbook.quote import one_line
 
@@ -32,10 +32,10 @@ _FEWEST_LETTERS: Final = 4
 _NOTHING: Final = "…"
 
 
-class _Step(NamedTuple):
+class _OutlineStep(NamedTuple):
     text: str
     tool: str
-    place: Place | None = None
+    place: ChangePlace | None = None
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
@@ -62,11 +62,13 @@ def subtasks(brief: PlanningBrief) -> NewDecomposition:
             id=f"task_{at}",
             description=step.text,
             dependencies=(f"task_{at - 1}",) if at > 1 else (),
-            estimated_complexity=Complexity.MEDIUM if step.place is Place.START else Complexity.LOW,
+            estimated_complexity=Complexity.MEDIUM if step.place is ChangePlace.START else Complexity.LOW,
             required_tools=(step.tool,),
             reads=step.reads,
             writes=tuple(map(NewWrite, step.writes)),
-            criteria=served if step.place in {Place.START, Place.TEST, Place.MANIFEST} else (),
+            criteria=served
+            if step.place in {ChangePlace.START, ChangePlace.TEST, ChangePlace.MANIFEST}
+            else (),
         )
         for at, step in enumerate(_steps(brief, case), 1)
     ]
@@ -114,26 +116,26 @@ def _criteria(case: Case) -> Iterator[str]:
         yield case.sentence("criterion", given=one.given, when=one.when, then=one.then)
 
 
-def _steps(brief: PlanningBrief, case: Case) -> list[_Step]:
+def _steps(brief: PlanningBrief, case: Case) -> list[_OutlineStep]:
     steps = []
     for entry, text in case.steps():
         looked_at = {"{start}": case.files.start, "{others}": case.files.others}
         reads = [file.path for slot, some in looked_at.items() if slot in entry.step for file in some]
         if entry.changes:
-            step = _Step(text, "patch", entry.changes, writes=places(case, entry.changes))
+            step = _OutlineStep(text, "patch", entry.changes, writes=places(case, entry.changes))
         else:
-            step = _Step(text, "read" if reads else "analyze", reads=tuple(reads))
+            step = _OutlineStep(text, "read" if reads else "analyze", reads=tuple(reads))
         steps.append(step)
     command = next((one for one in case.commands if _argv(one)), "")
     text = case.sentence("check", command=command) if command else case.sentence("check_by_hand")
-    steps.append(_Step(text, "run" if command else "analyze", argv=_argv(command)))
+    steps.append(_OutlineStep(text, "run" if command else "analyze", argv=_argv(command)))
     return _fewer(steps, brief.most)
 
 
-def _fewer(steps: list[_Step], most: int) -> list[_Step]:
+def _fewer(steps: list[_OutlineStep], most: int) -> list[_OutlineStep]:
     """The change itself is the last to go, the check before it."""
     *kept, check = steps
-    for place in (Place.DOCS, None, Place.CHANGELOG, Place.TEST):
+    for place in (ChangePlace.DOCS, None, ChangePlace.CHANGELOG, ChangePlace.TEST):
         for one in [step for step in reversed(kept) if step.place is place]:
             if len(kept) >= most:
                 kept.remove(one)

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from ringi.models.prompt import PHRASE_AIM, SUMMARY_AIM, NewPath, NewStep, NewSummary
 from ringi.sessions.document import HANDED_ON, Brief, Question
-from ringi.sessions.playbook.book import Kind, Place
+from ringi.sessions.playbook.book import ChangePlace, Kind
 from ringi.sessions.playbook.case import Case, case_of, files_for, places
 from ringi.sessions.playbook.instruction import read
 from ringi.sessions.playbook.quote import cut, harmless, one_line
@@ -20,7 +20,7 @@ _ALONE: Final = frozenset([Kind.FEATURE, Kind.DOCS, Kind.TESTS, Kind.PERFORMANCE
 _WITHOUT_TESTS: Final = frozenset([Kind.DOCS, Kind.BUILD, Kind.RELEASE])
 
 
-class _Draft(NamedTuple):
+class _SummaryDraft(NamedTuple):
     case: Case
     quotation: int
     """Its length at most."""
@@ -45,10 +45,10 @@ def summary(brief: Brief) -> NewSummary:
     case = case_of(brief)
     text = ""
     for quotation, lines in _MEASURES:
-        text = _composed(_Draft(case, quotation, harmless), lines)
+        text = _composed(_SummaryDraft(case, quotation, harmless), lines)
         if len(text) <= SUMMARY_AIM:
             break
-    draft = _Draft(case, _MEASURES[0][0], str)
+    draft = _SummaryDraft(case, _MEASURES[0][0], str)
     steps = tuple(_own_steps(case))
     return NewSummary(
         cut(text, SUMMARY_AIM),
@@ -62,7 +62,7 @@ def summary(brief: Brief) -> NewSummary:
     )
 
 
-def _composed(draft: _Draft, most: int) -> str:
+def _composed(draft: _SummaryDraft, most: int) -> str:
     brief, title = draft.brief, draft.case.instruction.title
     sections = {
         "goal": [*([draft.said(title)] if title else []), draft.case.chapter.meant],
@@ -73,7 +73,7 @@ def _composed(draft: _Draft, most: int) -> str:
     return "\n\n".join(_section(key, lines, draft, most) for key, lines in sections.items() if lines)
 
 
-def _section(key: str, lines: list[str], draft: _Draft, most: int) -> str:
+def _section(key: str, lines: list[str], draft: _SummaryDraft, most: int) -> str:
     kept = lines[:most]
     if len(lines) > most:
         kept.append(draft.sentence("more", count=str(len(lines) - most)))
@@ -85,19 +85,19 @@ def _section(key: str, lines: list[str], draft: _Draft, most: int) -> str:
     return f"### {draft.sentence(key)}\n" + "\n".join(kept)
 
 
-def _answer(question: Question, draft: _Draft) -> str:
+def _answer(question: Question, draft: _SummaryDraft) -> str:
     return draft.sentence(
         "answer", question=_asked(question, draft), answer=draft.said(question.answer or "")
     )
 
 
-def _asked(question: Question, draft: _Draft) -> str:
+def _asked(question: Question, draft: _SummaryDraft) -> str:
     """Its first sentence; what follows says how to answer."""
     end = _QUESTION_MARK.search(question.question)
     return draft.plain(question.question[: end.end()] if end else question.question)
 
 
-def _steps(draft: _Draft) -> Iterator[str]:
+def _steps(draft: _SummaryDraft) -> Iterator[str]:
     if own := _own_steps(draft.case):
         yield from (draft.plain(step.title) for step in own)
     else:
@@ -111,7 +111,7 @@ def _steps(draft: _Draft) -> Iterator[str]:
 
 def _paths(case: Case) -> Iterator[str]:
     """Only what exists."""
-    yield from places(case, Place.START)
+    yield from places(case, ChangePlace.START)
     for entry, _ in case.steps():
         if entry.changes:
             yield from places(case, entry.changes)
@@ -137,21 +137,21 @@ def _paths_of(steps: Sequence[NewStep]) -> Iterator[str]:
     return (path for step in steps for path in step.target_paths)
 
 
-def _assumptions(draft: _Draft) -> Iterator[str]:
+def _assumptions(draft: _SummaryDraft) -> Iterator[str]:
     files = draft.case.files
     if files.start and not files.told:
         yield draft.sentence("by_words", files=draft.case.slots["start"])
     yield draft.sentence("stays")
 
 
-def _beyond(draft: _Draft) -> Iterator[str]:
+def _beyond(draft: _SummaryDraft) -> Iterator[str]:
     if draft.case.instruction.kept:
         yield draft.sentence("kept", text=draft.said(draft.case.instruction.kept))
     if draft.case.files.start:
         yield draft.sentence("needless")
 
 
-def _open(draft: _Draft) -> Iterator[str]:
+def _open(draft: _SummaryDraft) -> Iterator[str]:
     case = draft.case
     if not case.files.start and any(
         "{start}" in step.step or "{place}" in step.step for step in case.chapter.steps

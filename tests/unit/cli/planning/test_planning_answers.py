@@ -2,7 +2,7 @@
 
 import pytest
 
-from ringi.cli.planning.answers import Otherwise, Reply, read_answers
+from ringi.cli.planning.answers import GivenReply, Otherwise, read_answers
 from ringi.errors import BadDocument
 from ringi.sessions.document import DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
 from tests.tables import each
@@ -45,19 +45,19 @@ def test_in_order() -> None:
         b"answers:\n- first\n- ~\n- 3\ndecisions:\n- b\n- {option: opt-a, reason: cheap}\n", "a.yaml"
     )
     assert [given.to_question(QUESTIONS, index) for index in range(3)] == [
-        Reply("a.yaml:2", "first"),
-        Reply("a.yaml:3", None),
-        Reply("a.yaml:4", "3"),
+        GivenReply("a.yaml:2", "first"),
+        GivenReply("a.yaml:3", None),
+        GivenReply("a.yaml:4", "3"),
     ]
-    assert given.to_decision(DECISIONS, 0) == Reply("a.yaml:6", "b")
-    assert given.to_decision(DECISIONS, 1) == Reply("a.yaml:7", "opt-a", "cheap")
+    assert given.to_decision(DECISIONS, 0) == GivenReply("a.yaml:6", "b")
+    assert given.to_decision(DECISIONS, 1) == GivenReply("a.yaml:7", "opt-a", "cheap")
 
 
 def test_by_id_and_in_several_lines() -> None:
     given = read_answers(b"answers:\n  q-2: |\n    one\n    two\ndecisions:\n  d-1: 1\n", "a.yaml")
     assert given.to_question(QUESTIONS, 0) is None
-    assert given.to_question(QUESTIONS, 1) == Reply("a.yaml:2", "one\ntwo\n")
-    assert given.to_decision(DECISIONS, 0) == Reply("a.yaml:6", "1")
+    assert given.to_question(QUESTIONS, 1) == GivenReply("a.yaml:2", "one\ntwo\n")
+    assert given.to_decision(DECISIONS, 0) == GivenReply("a.yaml:6", "1")
     assert given.to_decision(DECISIONS, 1) is None
 
 
@@ -71,14 +71,14 @@ def test_a_file_may_say_nothing(text: str) -> None:
 
 def test_otherwise_skip_leaves_decisions_to_people() -> None:
     given = read_answers(b"otherwise: skip", "a.yaml")
-    assert given.to_question(QUESTIONS, 0) == Reply("", None)
+    assert given.to_question(QUESTIONS, 0) == GivenReply("", None)
     assert given.to_decision(DECISIONS, 0) is None
 
 
 def test_otherwise_recommended_takes_only_what_is_recommended() -> None:
     given = read_answers(b"otherwise: recommended", "a.yaml")
-    assert given.to_question(QUESTIONS, 0) == Reply("", None)
-    assert given.to_decision(DECISIONS, 0) == Reply("", "opt-b")
+    assert given.to_question(QUESTIONS, 0) == GivenReply("", None)
+    assert given.to_decision(DECISIONS, 0) == GivenReply("", "opt-b")
     assert given.to_decision(DECISIONS, 1) is None
 
 

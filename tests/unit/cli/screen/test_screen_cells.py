@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.screen.cells import STYLES, Piece, Pieces, clip, has_many_colours, pad, sgr, width
+from ringi.cli.screen.cells import STYLES, Pieces, StyledText, clip, has_many_colours, pad, sgr, width
 from tests.tables import each
 
 letters = st.sampled_from([*"ab 1", *"稟議ｱあ", "é", "\u0301", "\u3099", "🎉", "\uff48", "\t", "\x1b"])
 texts = st.one_of(st.text(letters, max_size=12), st.text(max_size=8))
-lines = st.lists(st.builds(Piece, texts, st.sampled_from(["", "bold", "red"])), max_size=5).map(tuple)
+lines = st.lists(st.builds(StyledText, texts, st.sampled_from(["", "bold", "red"])), max_size=5).map(tuple)
 
 
 def text_of(line: Pieces) -> str:
@@ -34,14 +34,14 @@ def test_clipped_in_two_steps_or_in_one(line: Pieces, first: int, second: int):
 
 
 def test_half_a_character_is_a_space():
-    line = (Piece("a稟", "red"), Piece("議b"))
-    assert clip(line, 2) == (Piece("a ", "red"),)
-    assert clip(line, 3, start=2) == (Piece(" ", "red"), Piece("議"))
-    assert clip(line, 1, start=4) == (Piece(" "),)
+    line = (StyledText("a稟", "red"), StyledText("議b"))
+    assert clip(line, 2) == (StyledText("a ", "red"),)
+    assert clip(line, 3, start=2) == (StyledText(" ", "red"), StyledText("議"))
+    assert clip(line, 1, start=4) == (StyledText(" "),)
 
 
 def test_marks_stay_with_their_letter():
-    line = (Piece("e\u0301"), Piece("\u0301x"))
+    line = (StyledText("e\u0301"), StyledText("\u0301x"))
     assert text_of(clip(line, 1)) == "e\u0301\u0301"
     assert text_of(clip(line, 1, start=1)) == "x"
 
@@ -54,7 +54,7 @@ def test_pad_reaches_the_width(line: Pieces, columns: int):
 
 
 def test_a_tinted_line_is_tinted_to_its_end():
-    assert pad((Piece("x", "add-tint"),), 3)[-1] == Piece("  ", "add-tint")
+    assert pad((StyledText("x", "add-tint"),), 3)[-1] == StyledText("  ", "add-tint")
 
 
 def test_without_colour_only_shapes_are_left():

@@ -3,16 +3,16 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ringi.cli.screen.cells import Piece, broken, width
+from ringi.cli.screen.cells import StyledText, broken, width
 from ringi.cli.screen.draw import Highlights, screen, wrapped
 from ringi.cli.screen.help import help_page
 from ringi.cli.screen.highlight import highlight
 from ringi.cli.screen.line_editor import LineEditor
 from ringi.cli.screen.terminal import Size
 from ringi.cli.screen.viewport import (
-    Page,
-    Place,
-    Question,
+    RowPlace,
+    ScreenQuestion,
+    TextPage,
     Viewport,
     fold,
     step,
@@ -22,10 +22,10 @@ from ringi.cli.screen.viewport import (
     widen,
 )
 from ringi.cli.ui import cut
-from ringi.kernel.lines import Span
+from ringi.kernel.lines import TextSpan
 from ringi.kernel.text import Text, deceiving
-from ringi.patch.render import Side, render
-from ringi.plans.diff_view import Content, RowKind, Section, hunks_of
+from ringi.patch.render import FileSide, render
+from ringi.plans.diff_view import DiffSection, RowKind, SectionContent, hunks_of
 from ringi.plans.document import DiffTotals, Plan, PlanDocument, PlanRef, PlanState, PlanStatus
 from ringi.plans.review_view import heading_of
 from ringi.policy.risk_level import Risk
@@ -37,15 +37,15 @@ NASTY = st.text(
 SIZES = st.builds(Size, st.integers(1, 120), st.integers(1, 40))
 
 
-def section_of(name: str, old: str, new: str, *notes: str) -> Section:
-    sides = [Side(text.encode("utf-8", "surrogatepass"), "100644") for text in (old, new)]
+def section_of(name: str, old: str, new: str, *notes: str) -> DiffSection:
+    sides = [FileSide(text.encode("utf-8", "surrogatepass"), "100644") for text in (old, new)]
     hunks, _ = hunks_of(render("f", *sides).diff)
-    said = tuple(Span(Text("{note}", note=note)) for note in notes)
-    content = Content(hunks, said, old=sides[0].data, new=sides[1].data)
-    return Section(name, name, Text("write {path}", path=name), lambda: content)
+    said = tuple(TextSpan(Text("{note}", note=note)) for note in notes)
+    content = SectionContent(hunks, said, old=sides[0].data, new=sides[1].data)
+    return DiffSection(name, name, Text("write {path}", path=name), lambda: content)
 
 
-def view_of(sections: list[Section], title: str = "title", proposer: str = "me") -> Viewport:
+def view_of(sections: list[DiffSection], title: str = "title", proposer: str = "me") -> Viewport:
     plan = Plan("id", title, title, (), "", (), "2026-01-01T00:00:00Z", 1, proposer)
     totals = DiffTotals(("a",), 1, 1, 0.5)
     document = PlanDocument(plan=plan, state=PlanState(PlanStatus.PENDING_REVIEW, previews=totals))
@@ -69,21 +69,23 @@ def test_it_fits_whatever_it_shows(pairs: list[tuple[str, str]], title: str, siz
     old, new = ("\n".join(side) for side in zip(*pairs, strict=True))
     view = view_of([section_of("a", old, new, title), section_of("b", new, old)], title, title)
     view.left, view.wrap = left, left % 2 == 1
-    view.message, view.checks = Span(Text("{t}", t=title)), Span(Text("{t}", t=title))
+    view.message, view.checks = TextSpan(Text("{t}", t=title)), TextSpan(Text("{t}", t=title))
     view.output = [title, title]
-    for place in (Place(0, 0), Place(0, view.rows_of(0) - 1), Place(1, view.rows_of(1) - 1)):
+    for place in (RowPlace(0, 0), RowPlace(0, view.rows_of(0) - 1), RowPlace(1, view.rows_of(1) - 1)):
         view.cursor = place
         check_fits(view, size, Highlights())
-    view.question = Question(Text("{t}?", t=title), LineEditor(title), [Text("{t}", t=title)])
+    view.question = ScreenQuestion(Text("{t}?", t=title), LineEditor(title), [Text("{t}", t=title)])
     check_fits(view, size, Highlights())
-    view.page = Page((Piece(cut(title, 90)),), ((Piece("  "), Piece(cut(title * 9, 500))),))
+    view.page = TextPage(
+        (StyledText(cut(title, 90)),), ((StyledText("  "), StyledText(cut(title * 9, 500))),)
+    )
     check_fits(view, size, Highlights())
 
 
 def test_coloured_lines_say_the_same() -> None:
     old, new = 'def f(x):\n    return "日本"  # a\n', 'def f(x):\n\treturn "日本"  # b \x1b\n'
     view = view_of([section_of("a.py", old, new)])
-    view.cursor = Place(0, 2)
+    view.cursor = RowPlace(0, 2)
     plain = screen(view, Size(60, 20), Highlights())
     highlights = Highlights()
     highlights.put(view.sections[0], highlight("a.py", old), highlight("a.py", new))
@@ -98,7 +100,7 @@ def test_coloured_lines_say_the_same() -> None:
 def test_changed_words_stand_out() -> None:
     old, new = "\treturn total(日本, 1)\n", "\treturn total(日本, 2)\n"
     view = view_of([section_of("a.py", old, new)])
-    view.cursor = Place(0, 2)
+    view.cursor = RowPlace(0, 2)
     highlights = Highlights()
     for _ in range(2):
         pieces = [piece for line in screen(view, Size(60, 20), highlights).lines for piece in line]
@@ -125,7 +127,7 @@ def many(count: int) -> Viewport:
 def test_moving_there_and_back(steps: list[int], height: int) -> None:
     view = many(3)
     total = sum(view.rows_of(section) for section in range(3))
-    places = [Place(section, row) for section in range(3) for row in range(view.rows_of(section))]
+    places = [RowPlace(section, row) for section in range(3) for row in range(view.rows_of(section))]
     at = 0
     for count in steps:
         at = min(max(at + count, 0), total - 1)
@@ -160,15 +162,15 @@ def test_hunk_by_hunk_across_files() -> None:
 
 
 def test_folded_files_are_passed_and_commands_are_not() -> None:
-    command = Section("run", "", Text("run make"), lambda: Content(notes=[Span(Text("in ."))]))
+    command = DiffSection("run", "", Text("run make"), lambda: SectionContent(notes=[TextSpan(Text("in ."))]))
     view = many(2)
     view.sections.insert(1, command)
     fold(view)
     assert view.rows_of(0) == 1
     to_hunk(view, 1)
-    assert view.cursor == Place(1, 0)
+    assert view.cursor == RowPlace(1, 0)
     to_section(view, 1)
-    assert view.cursor == Place(2, 0)
+    assert view.cursor == RowPlace(2, 0)
     to_section(view, -1)
     to_section(view, -1)
     fold(view)
@@ -177,19 +179,19 @@ def test_folded_files_are_passed_and_commands_are_not() -> None:
 
 def test_after_a_change_the_cursor_stays_near() -> None:
     view = many(3)
-    view.cursor = view.top = Place(1, 30)
+    view.cursor = view.top = RowPlace(1, 30)
     view.show([view.sections[0], section_of("f1", "a", "b"), view.sections[2]])
-    assert view.cursor == Place(1, view.sections[1].first_change(1))
+    assert view.cursor == RowPlace(1, view.sections[1].first_change(1))
     view.show([view.sections[0], view.sections[2]])
-    assert view.cursor == Place(1, view.sections[1].first_change(1))
+    assert view.cursor == RowPlace(1, view.sections[1].first_change(1))
     view.show([view.sections[0]])
-    assert view.cursor == Place(0, view.sections[0].first_change(1))
+    assert view.cursor == RowPlace(0, view.sections[0].first_change(1))
     assert view.top <= view.cursor
 
 
 @given(st.text("ab 日本 ", max_size=200), st.integers(3, 60))
 def test_wrapping_loses_nothing(text: str, columns: int) -> None:
-    line = (Piece("  "), Piece(text, "red"))
+    line = (StyledText("  "), StyledText(text, "red"))
     found = wrapped(line, columns)
     assert all(sum(width(span.text) for span in one) <= columns for one in found)
     letters = ["".join(span.text for one in lines for span in one) for lines in (found, [line])]
@@ -204,7 +206,7 @@ def test_the_keys_are_explained() -> None:
 
 @given(st.lists(NASTY, max_size=5), st.integers(2, 40))
 def test_nothing_of_a_wrapped_line_is_lost(texts: list[str], columns: int) -> None:
-    line = tuple(Piece(cut(text, 200), str(number)) for number, text in enumerate(texts))
+    line = tuple(StyledText(cut(text, 200), str(number)) for number, text in enumerate(texts))
     rows = broken(line, columns)
     assert "".join(piece.text for row in rows for piece in row) == "".join(piece.text for piece in line)
     assert all(sum(width(piece.text) for piece in row) <= columns for row in rows)
@@ -212,7 +214,7 @@ def test_nothing_of_a_wrapped_line_is_lost(texts: list[str], columns: int) -> No
 
 def test_a_wide_character_is_not_cut_in_half_by_wrapping() -> None:
     view = view_of([section_of("a", "", "日本語" * 20 + "\n")])
-    view.wrap, view.cursor = True, Place(0, 2)
+    view.wrap, view.cursor = True, RowPlace(0, 2)
     lines = ["".join(piece.text for piece in line) for line in screen(view, Size(49, 24), Highlights()).lines]
     at = next(number for number, line in enumerate(lines) if line.startswith("▌+"))
     assert [width(line.rstrip()) for line in lines[at : at + 3]] == [48, 48, 30]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pygments.lexers import PythonLexer
 
 from ringi.cli.screen.cells import STYLES, Pieces
-from ringi.cli.screen.highlight import Limits, highlight, highlighting, highlighting_by, plain
+from ringi.cli.screen.highlight import HighlightLimits, highlight, highlighting, highlighting_by, plain
 from ringi.kernel.text import visible
 from tests.tables import each
 
@@ -126,7 +126,7 @@ def test_a_text_that_keeps_a_lexer_busy_is_left_alone():
             re.match(r"(a|aa)+$", "a" * 60 + "b")
             yield 0, "Token.Name", text
 
-    assert ended(highlighting_by(Slow([]), "ab", Limits(most_sec=0.1))) is None
+    assert ended(highlighting_by(Slow([]), "ab", HighlightLimits(most_sec=0.1))) is None
 
 
 def test_the_collector_cannot_swallow_the_end_of_the_time():
@@ -145,8 +145,8 @@ def test_the_collector_cannot_swallow_the_end_of_the_time():
 
 def test_a_little_at_a_time():
     text = "a = 1\n" * 10
-    limits = Limits(step_sec=0.0)
+    limits = HighlightLimits(step_sec=0.0)
     assert len(list(highlighting_by(PythonLexer(), text, limits))) > 20
     assert ended(highlighting_by(PythonLexer(), text, limits)) == ended(highlighting("x.py", text))
     assert highlight("x.py", text) is not None
-    assert ended(highlighting_by(PythonLexer(), text, Limits(5, step_sec=0.0))) is None
+    assert ended(highlighting_by(PythonLexer(), text, HighlightLimits(5, step_sec=0.0))) is None

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyte
 import pytest
 
-from ringi.cli.screen.cells import Piece
+from ringi.cli.screen.cells import StyledText
 from ringi.cli.screen.terminal import Size, Terminal, harmless
 from tests.functional.screens import Screen
 from tests.tables import each
@@ -75,13 +75,13 @@ def cooked(descriptor: int) -> bool:
 def test_rows_that_did_not_change_are_not_written():
     with pair() as (master, slave), Terminal(colour=False, keyboard=slave, output=slave) as terminal:
         assert terminal.size == Size(20, 5)
-        terminal.draw([(Piece("one"),), (Piece("two"),)])
+        terminal.draw([(StyledText("one"),), (StyledText("two"),)])
         assert b"one" in written(master)
-        terminal.draw([(Piece("one"),), (Piece("2"),)])
+        terminal.draw([(StyledText("one"),), (StyledText("2"),)])
         assert written(master) == b"\x1b[2;1H\x1b[2K2\x1b[?25l"
-        terminal.draw([(Piece("one"),), (Piece("2"),)])
+        terminal.draw([(StyledText("one"),), (StyledText("2"),)])
         assert written(master) == b""
-        terminal.draw([(Piece("one"),), (Piece("2"),)], cursor=(1, 1))
+        terminal.draw([(StyledText("one"),), (StyledText("2"),)], cursor=(1, 1))
         assert written(master) == b"\x1b[2;2H\x1b[?25h"
         terminal.draw([])
         assert written(master) == b"\x1b[1;1H\x1b[2K\x1b[2;1H\x1b[2K\x1b[?25l"
@@ -92,11 +92,13 @@ def test_the_screen_shows_what_was_drawn_and_never_scrolls():
         screen = pyte.Screen(20, 5)
         stream = pyte.ByteStream(screen)
         with Terminal(colour=True, many_colours=True, keyboard=slave, output=slave) as terminal:
-            first = [(Piece("稟" * 30, "add-tint"),), *[(Piece("y" * 20),)] * 9]
+            first = [(StyledText("稟" * 30, "add-tint"),), *[(StyledText("y" * 20),)] * 9]
             terminal.draw(first)
             stream.feed(written(master))
             assert screen.display == ["稟" * 10, *["y" * 20] * 4]
-            terminal.draw([(Piece("a\x1b[2Jb\r\nc\u202ed\x9b"),), (Piece("z" * 21),)], cursor=(9, 99))
+            terminal.draw(
+                [(StyledText("a\x1b[2Jb\r\nc\u202ed\x9b"),), (StyledText("z" * 21),)], cursor=(9, 99)
+            )
             stream.feed(written(master))
             replaced = "\ufffd"
             assert screen.display[0].rstrip() == f"a{replaced}[2Jb{replaced * 2}c{replaced}d{replaced}"
@@ -107,7 +109,7 @@ def test_the_screen_shows_what_was_drawn_and_never_scrolls():
 def test_only_our_own_escapes_are_written():
     with pair(400) as (master, slave), Terminal(colour=False, keyboard=slave, output=slave) as terminal:
         written(master)
-        terminal.draw([(Piece("".join(map(chr, range(0xA0))) + "\u2066\u200b\u2028\ud800", "red"),)])
+        terminal.draw([(StyledText("".join(map(chr, range(0xA0))) + "\u2066\u200b\u2028\ud800", "red"),)])
         data = written(master).decode()
         assert [c for c in data if c < " " and c != "\x1b"] == []
         assert data.count("\x1b") == 5  # all plain, all empty, the row, its emptying, the cursor
@@ -122,7 +124,7 @@ def test_harmless_text_stays(text: str):
 def test_without_colour_there_is_none():
     with pair() as (master, slave), Terminal(colour=False, keyboard=slave, output=slave) as terminal:
         written(master)
-        terminal.draw([(Piece("a", "red bold"), Piece("b", "green"))])
+        terminal.draw([(StyledText("a", "red bold"), StyledText("b", "green"))])
         data = written(master)
         assert b"\x1b[1ma\x1b[0mb" in data
         assert b"\x1b[31" not in data
@@ -167,12 +169,12 @@ def test_pending_input_is_forgotten():
 
 def test_resize_is_noticed_and_everything_drawn_anew():
     with pair() as (master, slave), Terminal(colour=False, keyboard=slave, output=slave) as terminal:
-        terminal.draw([(Piece("word"),)])
+        terminal.draw([(StyledText("word"),)])
         written(master)
         termios.tcsetwinsize(slave, (3, 7))
         assert terminal.key(1) == "resize"
         assert terminal.size == Size(7, 3)
-        terminal.draw([(Piece("word"),)])
+        terminal.draw([(StyledText("word"),)])
         data = written(master)
         assert b"\x1b[2J" in data
         assert b"word" in data
@@ -187,16 +189,16 @@ def test_unknown_size_is_the_usual_one():
 def test_a_terminal_that_is_gone_raises_nothing():
     with pair() as (master, slave), Terminal(colour=False, keyboard=slave, output=slave) as terminal:
         os.close(master)
-        terminal.draw([(Piece("x"),)])
+        terminal.draw([(StyledText("x"),)])
         assert [terminal.key(1), terminal.key()] == ["eof", "eof"]
-        terminal.draw([(Piece("y"),)])
+        terminal.draw([(StyledText("y"),)])
 
 
 def test_output_that_is_stuck_does_not_hold_a_process_that_is_to_end():
     with pair(200, 60) as (_, slave), Terminal(colour=False, keyboard=slave, output=slave) as terminal:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
         for number in range(20):  # nobody reads: the first ones fill it
-            terminal.draw([(Piece(str(number) * 200),)] * 60)
+            terminal.draw([(StyledText(str(number) * 200),)] * 60)
             if terminal.key(0) == "stop":
                 break
         assert terminal.key(0) == "stop"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ringi.forges.answers import Answer, answers
+from ringi.forges.answers import ForgeAnswer, answers
 from ringi.forges.document import Account, Comment
 from tests.tables import each
 
@@ -83,4 +83,4 @@ def test_access_is_looked_up_only_for_those_who_answer():
 
 
 def test_the_log_names_the_comment_and_who_wrote_it():
-    assert Answer("q-1", "a", "", comment("1. a", 7)).source == "comment 7 by alice"
+    assert ForgeAnswer("q-1", "a", "", comment("1. a", 7)).source == "comment 7 by alice"

@@ -17,7 +17,7 @@ from ringi.forges.review_lookup import ForgeReviews
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.approve import covering
-from ringi.plans.audit import Facts, doubts
+from ringi.plans.audit import SubjectFacts, doubts
 from ringi.plans.document import ALL_SPECS, PlanStatus
 from ringi.plans.verify import Examination
 from ringi.runs.offered import Offer, OfferedStep
@@ -649,7 +649,7 @@ def test_a_forged_record_is_seen(desk: Offered):
     approval = desk.approve(desk.proof())
     store, about = ledger_of(desk.ws), subjects.plan(desk.plan_id)
     events = {one.event.evidence: one.event for one in store.events(desk.plan_id)}
-    facts = Facts(store, desk.ws.signatures, about, events)
+    facts = SubjectFacts(store, desk.ws.signatures, about, events)
     assert list(doubts(facts, approval)) == []
     assert approval.proof.review
     for changes in FORGED:

@@ -16,7 +16,7 @@ from ringi.forges.review_lookup import ForgeReviews
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.plans.audit import Facts, doubts
+from ringi.plans.audit import SubjectFacts, doubts
 from ringi.plans.verify import Examination
 from ringi.runs.revision import ReviewedRevision
 from ringi.runs.start import ReviewedRun, covering, start_from_file
@@ -203,7 +203,7 @@ def test_a_revision_is_approved_by_its_own_digits(ws: Workspace, forge: MemoryFo
     given = ws.store.approvals.of(run_id)[-1]
     assert (given.approver, given.proof.kind) == ("alice@forge.example", ProofKind.REVIEW)
     events = {one.event.evidence: one.event for one in ws.store.events(run_id)}
-    facts = Facts(ledger_of(ws), ws.signatures, subjects.run(run_id), events)
+    facts = SubjectFacts(ledger_of(ws), ws.signatures, subjects.run(run_id), events)
     assert list(doubts(facts, given)) == []
 
 

@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from ringi.approvals.document import ProofKind, SignedAct
 from ringi.approvals.forge import ForgeKind, Item, ItemKind, ReviewHow, ReviewProof
-from ringi.approvals.statement import InToto, Step, opened
+from ringi.approvals.statement import InToto, PathChange, opened
 from ringi.errors import ForgeBusy
 from ringi.forges.document import Access, ChangeState, ReviewVerdict, approving
 from ringi.forges.port import FileOnForge
 from ringi.forges.witness import MOST, ForgeWitness
-from ringi.patch.render import Changed, Side, render_patch
+from ringi.patch.render import FileDelta, FileSide, render_patch
 from ringi.provenance.envelope import Grounds, judged
 from ringi.provenance.verdict import Level, Mode
 from ringi.provenance.verify_range import Asked, Findings, Signing, verify_range
@@ -74,7 +74,7 @@ def truth() -> Truth:
     return Truth(forge, review)
 
 
-def note(review: ReviewProof | None, *steps: Step, **more: object) -> InToto:
+def note(review: ReviewProof | None, *steps: PathChange, **more: object) -> InToto:
     approver = str(more.pop("approver", review.account if review else "alice"))
     diff = str(more.pop("diff", ""))
     made = statement(*steps, proof=ProofKind.REVIEW, approver=approver, diff=diff)
@@ -152,7 +152,7 @@ def test_a_lie_counts_for_nothing(lie: str):
         (*FIRST, change("evil", None, b"evil\n")),
     ],
 )
-def test_other_files_than_those_of_the_commit_do_not_count(steps: tuple[Step, ...]):
+def test_other_files_than_those_of_the_commit_do_not_count(steps: tuple[PathChange, ...]):
     one = truth()
     assert level(note(one.first(), *steps), one.witness) is Level.NONE
     assert "is not changed like that" in why(note(one.first(), *steps), one.witness)
@@ -323,7 +323,7 @@ def test_what_was_fixed_since_does_not_come_back():
 
 
 def diff(before: bytes, after: bytes) -> str:
-    return render_patch([Changed("f", Side(before, "100644"), Side(after, "100644"))]).decode()
+    return render_patch([FileDelta("f", FileSide(before, "100644"), FileSide(after, "100644"))]).decode()
 
 
 def single() -> Truth:
@@ -403,7 +403,7 @@ def crowded() -> Truth:
     return one
 
 
-def really(review: ReviewProof, steps: list[Step]) -> bool:
+def really(review: ReviewProof, steps: list[PathChange]) -> bool:
     """What is on that forge, said independently of the code that asks it."""
     yes = {
         (ReviewHow.REVIEW, "1000", "alice", TWO),
@@ -426,7 +426,7 @@ def really(review: ReviewProof, steps: list[Step]) -> bool:
     review=_REVIEWS, steps=_STEPS, approver=st.sampled_from(["", "alice@forge.example", "bob@forge.example"])
 )
 def test_nothing_is_reviewed_that_the_forge_does_not_confirm(
-    review: ReviewProof, steps: list[Step], approver: str
+    review: ReviewProof, steps: list[PathChange], approver: str
 ):
     one = crowded()
     said = note(review, *steps, approver=approver or review.account)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ringi.forges.run_feedback import Bytes, Place, StepFiles, place_of
+from ringi.forges.run_feedback import Bytes, FeedbackPlace, StepFiles, place_of
 from ringi.plans.feedback import Side
 from tests.tables import each
 
@@ -20,25 +20,27 @@ STEPS = [
 @each(
     ("path", "line", "side", "place"),
     [
-        ("a.txt", 1, Side.NEW, Place("S01", "a.txt", 1, Side.NEW)),
+        ("a.txt", 1, Side.NEW, FeedbackPlace("S01", "a.txt", 1, Side.NEW)),
         # In between two lines went, so it was further down then.
-        ("a.txt", 3, Side.NEW, Place("S01", "a.txt", 4, Side.NEW)),
-        ("a.txt", 5, Side.NEW, Place("S03", "a.txt", 5, Side.NEW)),
+        ("a.txt", 3, Side.NEW, FeedbackPlace("S01", "a.txt", 4, Side.NEW)),
+        ("a.txt", 5, Side.NEW, FeedbackPlace("S03", "a.txt", 5, Side.NEW)),
         # Nobody changed it: the newest step shows it as it is now.
-        ("a.txt", 4, Side.NEW, Place("S03", "a.txt", 4, Side.NEW)),
-        ("a.txt", 3, Side.OLD, Place("S01", "a.txt", 3, Side.OLD)),
-        ("a.txt", 2, Side.OLD, Place("S03", "a.txt", 3, Side.OLD)),
-        ("a.txt", 1, Side.OLD, Place("S01", "a.txt", 1, Side.OLD)),
-        ("made.txt", 2, Side.NEW, Place("S01", "made.txt", 2, Side.NEW)),
-        ("b.txt", 1, Side.OLD, Place("S02", "b.txt", 1, Side.OLD)),
-        ("b.txt", 1, Side.NEW, Place("S02", "b.txt", 0, Side.NEW)),
-        ("a.txt", 99, Side.NEW, Place("S03", "a.txt", 0, Side.NEW)),
-        ("a.txt", 0, Side.NEW, Place("S03", "a.txt", 0, Side.NEW)),
-        ("made.txt", 1, Side.OLD, Place("S01", "made.txt", 0, Side.OLD)),
+        ("a.txt", 4, Side.NEW, FeedbackPlace("S03", "a.txt", 4, Side.NEW)),
+        ("a.txt", 3, Side.OLD, FeedbackPlace("S01", "a.txt", 3, Side.OLD)),
+        ("a.txt", 2, Side.OLD, FeedbackPlace("S03", "a.txt", 3, Side.OLD)),
+        ("a.txt", 1, Side.OLD, FeedbackPlace("S01", "a.txt", 1, Side.OLD)),
+        ("made.txt", 2, Side.NEW, FeedbackPlace("S01", "made.txt", 2, Side.NEW)),
+        ("b.txt", 1, Side.OLD, FeedbackPlace("S02", "b.txt", 1, Side.OLD)),
+        ("b.txt", 1, Side.NEW, FeedbackPlace("S02", "b.txt", 0, Side.NEW)),
+        ("a.txt", 99, Side.NEW, FeedbackPlace("S03", "a.txt", 0, Side.NEW)),
+        ("a.txt", 0, Side.NEW, FeedbackPlace("S03", "a.txt", 0, Side.NEW)),
+        ("made.txt", 1, Side.OLD, FeedbackPlace("S01", "made.txt", 0, Side.OLD)),
         ("other.txt", 1, Side.NEW, None),
     ],
 )
-def test_a_line_is_of_the_step_that_made_or_removed_it(path: str, line: int, side: Side, place: Place | None):
+def test_a_line_is_of_the_step_that_made_or_removed_it(
+    path: str, line: int, side: Side, place: FeedbackPlace | None
+):
     assert place_of(STEPS, path, line, side) == place
 
 
@@ -47,5 +49,5 @@ def test_a_file_that_comes_and_goes_within_the_run():
         StepFiles("S01", {"f": Bytes(None, b"a\n")}),
         StepFiles("S02", {"f": Bytes(b"a\n", None)}),
     ]
-    assert place_of(steps, "f", 1, Side.NEW) == Place("S02", "f", 0, Side.NEW)
+    assert place_of(steps, "f", 1, Side.NEW) == FeedbackPlace("S02", "f", 0, Side.NEW)
     assert place_of([], "f", 1, Side.NEW) is None

@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
-from ringi.forges.progress import LONGEST, Progress, mark_of, of_run, of_session
+from ringi.forges.progress import LONGEST, ProgressComment, mark_of, of_run, of_session
 from ringi.forges.view import terms_words
 from ringi.runs.document import Run, RunPhase, StepState, StepStatus, StopCode
 from ringi.runs.offered import Offer
@@ -159,7 +159,7 @@ def test_other_states_of_a_session(fields: dict[str, Any], title: str, *, needed
     assert "no @model" not in found.body
 
 
-def at(*steps: StepState, **changes: Any) -> Progress:
+def at(*steps: StepState, **changes: Any) -> ProgressComment:
     return of_run(a_run(*steps, **changes), PLAN)
 
 

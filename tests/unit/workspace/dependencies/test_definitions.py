@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.project.dependencies.definitions import definitions, readers
-from ringi.project.dependencies.references import Source
+from ringi.project.dependencies.references import SourceContent
 from tests.tables import each
 
 EXTRA = importlib.util.find_spec("tree_sitter_language_pack") is not None
@@ -50,7 +50,7 @@ if LIMIT:
 
 def found(name: str, text: str | bytes) -> list[str]:
     data = text.encode() if isinstance(text, str) else text
-    ((key, result),) = definitions(readers()(name), [Source(name, data)])
+    ((key, result),) = definitions(readers()(name), [SourceContent(name, data)])
     assert key == name
     return [f"{one.kind} {one.name} {one.line}-{one.end}" for one in result]
 
@@ -104,7 +104,7 @@ def test_the_collector_is_as_before():
     assert gc.isenabled()
     found("a.py", "def f(): ...")
     assert gc.isenabled()
-    asked = definitions("python", [Source("a", b""), Source("b", b"")])
+    asked = definitions("python", [SourceContent("a", b""), SourceContent("b", b"")])
     next(asked)
     del asked
     assert gc.isenabled()
