@@ -11,7 +11,7 @@ from ringi.project.corpus import Corpus, path_terms
 from ringi.project.index import Chunk
 from ringi.project.names import Names, Naming
 from ringi.project.request import ContextRequest, read_request
-from ringi.project.test_pairs import TestPairs
+from ringi.project.test_pairs import PairedTests
 from ringi.project.words import counted, terms_of, words_in
 
 
@@ -176,7 +176,7 @@ def rank(request: str, corpus: Corpus, limit: int = 50, weights: Weights = WEIGH
     asked = read_request(request)
     scores = _Scores(corpus, asked, weights)
     named = Names(corpus.paths).named(asked.text)
-    beside = TestPairs(corpus.kinds)
+    beside = PairedTests(corpus.kinds)
     found = {path: scores.of(path) * _emphasis(named.get(path), weights) for path in corpus.paths}
     speaking = _bridged(corpus, beside, found, weights)
     factors = {FileKind.TEST: weights.test, FileKind.DOC: weights.doc, FileKind.OTHER: weights.other}
@@ -211,7 +211,9 @@ def _emphasis(naming: Naming | None, weights: Weights) -> float:
     return weights.traced if naming is Naming.TRACEBACK else weights.named
 
 
-def _bridged(corpus: Corpus, beside: TestPairs, found: dict[str, float], weights: Weights) -> dict[str, str]:
+def _bridged(
+    corpus: Corpus, beside: PairedTests, found: dict[str, float], weights: Weights
+) -> dict[str, str]:
     """A test that fits speaks for what it tests; returns the best that does so for each source."""
     tests = [path for path in corpus.paths if corpus.kinds[path] is FileKind.TEST and found[path] > 0]
     tests = sorted(tests, key=lambda path: (-found[path], path))[:_MOST_BRIDGES]

@@ -16,7 +16,7 @@ _CASES: Final = (".yml", ".yaml")
 """Tests written as data."""
 
 
-class TestPairs:
+class PairedTests:
     def __init__(self, kinds: Mapping[str, FileKind]) -> None:
         self._tests: dict[str, list[str]] = {}
         self._sources: dict[str, list[str]] = {}

@@ -4,7 +4,7 @@ import pytest
 
 from ringi.project.context import FileKind
 from ringi.project.kinds import kinds_of
-from ringi.project.test_pairs import TestPairs
+from ringi.project.test_pairs import PairedTests
 from tests.tables import each
 
 KINDS = {
@@ -47,7 +47,7 @@ def test_kinds():
 )
 def test_a_test_and_its_source(source: str, test: str):
     kinds = {source: FileKind.SOURCE, "src/other.py": FileKind.SOURCE, test: FileKind.TEST}
-    beside = TestPairs(kinds)
+    beside = PairedTests(kinds)
     assert beside.sources(test) == (source,)
     assert beside.tests(source) == (test,)
     assert beside.tests("src/other.py") == ()
@@ -55,7 +55,7 @@ def test_a_test_and_its_source(source: str, test: str):
 
 def test_of_two_sources_the_nearer_one():
     paths = {"a/utils.py": FileKind.SOURCE, "b/utils.py": FileKind.SOURCE}
-    beside = TestPairs(
+    beside = PairedTests(
         paths | {"b/tests/test_utils.py": FileKind.TEST, "b/tests/__utils__.py": FileKind.TEST}
     )
     assert beside.sources("b/tests/test_utils.py") == ("b/utils.py",)
@@ -70,11 +70,11 @@ def test_what_a_test_is_compared_with_is_no_test():
         "tests/shop/test_basket.py",
         "tests/cases/basket.yml",
     ]
-    beside = TestPairs({"src/shop/basket.py": FileKind.SOURCE} | dict.fromkeys(tests, FileKind.TEST))
+    beside = PairedTests({"src/shop/basket.py": FileKind.SOURCE} | dict.fromkeys(tests, FileKind.TEST))
     assert beside.tests("src/shop/basket.py") == ("tests/shop/test_basket.py", "tests/cases/basket.yml")
 
 
 def test_of_several_tests_the_nearest_comes_first():
     tests = ["tests/a/test_basket.py", "tests/shop/test_basket.py"]
-    beside = TestPairs({"src/shop/basket.py": FileKind.SOURCE} | dict.fromkeys(tests, FileKind.TEST))
+    beside = PairedTests({"src/shop/basket.py": FileKind.SOURCE} | dict.fromkeys(tests, FileKind.TEST))
     assert beside.tests("src/shop/basket.py")[0] == "tests/shop/test_basket.py"
