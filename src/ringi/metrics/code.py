@@ -14,7 +14,7 @@ from ringi.patch.apply import outcome
 from ringi.patch.parse import parse_patch
 from ringi.plans.document import ActionSpecExt, SpecKind
 from ringi.plans.effects import Invalid, content_of
-from ringi.project.dependencies import golang, java, javascript, parser, python, rust
+from ringi.project.dependencies import grammars, parser, python
 from ringi.project.dependencies.python import Broken
 from ringi.project.dependencies.references import SourceContent
 from ringi.runs.store import Store
@@ -37,7 +37,12 @@ _SUFFIXES: Final = {
     ".yml": "yaml",
 }
 # Not C and C++: what a macro stands for looks like a mistake.
-_PARSED: Final = {**golang.SUFFIXES, **java.SUFFIXES, **javascript.SUFFIXES, **rust.SUFFIXES}
+_PARSED: Final = {
+    suffix: name
+    for grammar in grammars.GRAMMARS
+    if grammar.strict
+    for suffix, name in grammar.suffixes.items()
+}
 _MADE: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 
 

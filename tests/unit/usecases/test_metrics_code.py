@@ -179,7 +179,7 @@ def test_of_too_many_files_the_newest_count_and_it_says_so(tmp_path: Path):
 @pytest.mark.req("PP-26")
 @pytest.mark.skipif(not is_installed(), reason="the extra graph is not installed")
 def test_other_languages_by_their_grammars(tmp_path: Path):
-    files = {"a.js": "let a = 1;\n", "b.ts": "function (\n", "c.go": "package a\n", "d.rs": "fn {{{\n"}
+    files = {"a.js": "let a = 1;\n", "b.ts": "function (\n", "c.go": "package a\n", "d.java": "class {{{\n"}
     with open_scratch(tmp_path) as workspace:
         proposed(workspace, *(create(name, text) for name, text in files.items()))
         assert syntax(workspace) == (0.5, 4, 0)

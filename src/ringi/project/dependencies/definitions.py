@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ringi.kernel.text import Text
 from ringi.project.context import Definition
-from ringi.project.dependencies import c, golang, java, javascript, parser, python, rust
+from ringi.project.dependencies import grammars, parser, python
 from ringi.project.dependencies.references import LARGEST, FoundReferences, SourceContent
 
 _PYTHON: Final = "python"
@@ -89,14 +89,11 @@ _NODES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 _SUFFIXES: Final[Mapping[str, str]] = {
     **dict.fromkeys(python.SUFFIXES, _PYTHON),
-    **c.SUFFIXES,
-    **golang.SUFFIXES,
-    **java.SUFFIXES,
-    **javascript.SUFFIXES,
-    **rust.SUFFIXES,
+    **grammars.SUFFIXES,
     ".cs": "csharp",
     ".php": "php",
     ".rb": "ruby",
+    ".rs": "rust",
 }
 _ASKED: Final = "{}:definitions"
 

@@ -4,13 +4,13 @@ The language of a file follows from its extension, not from its first line.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from ringi.errors import PathRefused, Unreadable
 from ringi.kernel.text import Text
-from ringi.project.dependencies import c, golang, java, javascript, manifests, parser, python, rust
+from ringi.project.dependencies import grammars, manifests, parser, python
 from ringi.project.dependencies.references import (
     ANALYSIS,
     GIVEN_UP,
@@ -26,6 +26,7 @@ from ringi.project.dependencies.references import (
     missing_extra,
     why,
 )
+from ringi.project.dependencies.resolvers import Includes, JavaScriptModules, JavaTypes
 from ringi.project.state import Dependencies, Unanalysed, UnknownUsers
 
 _PACKAGE: Final = "__init__.py"
@@ -36,7 +37,6 @@ _CHANGED: Final = Text("it changed while it was being read")
 _UNREADABLE: Final = str(Text("it cannot be read: {problem}", problem=""))
 
 Read = Callable[[str], bytes]
-Facts = Callable[[str, bytes], FoundReferences]
 Resolves = Callable[[ReferenceSnapshot], Resolver]
 
 
@@ -47,33 +47,24 @@ class Language(NamedTuple):
     """The same for all languages that see each other's files; empty for a manifest, which uses nothing."""
 
 
-# A language that is parsed: the name of its grammar by suffix, what a file says, and which files that means.
-_GRAMMARS: Final[tuple[tuple[Mapping[str, str], Facts, Resolves], ...]] = (
-    (c.SUFFIXES, c.facts, c.Includes),
-    (golang.SUFFIXES, golang.facts, golang.GoPackages),
-    (java.SUFFIXES, java.facts, java.JavaTypes),
-    (javascript.SUFFIXES, javascript.facts, javascript.JavaScriptModules),
-    (rust.SUFFIXES, rust.facts, rust.RustModules),
-)
-PARSED: Final = {name: partial(facts, name) for suffixes, facts, _ in _GRAMMARS for name in suffixes.values()}
 _BY_SUFFIX: Final[dict[str, Language]] = {
     **dict.fromkeys(python.SUFFIXES, Language("python", python.extract, python.PythonModules)),
     **{
-        suffix: Language(name, parser.extractor(name), resolver)
-        for suffixes, _, resolver in _GRAMMARS
-        for suffix, name in suffixes.items()
+        suffix: Language(name, parser.extractor(name), grammar.resolver)
+        for grammar in grammars.GRAMMARS
+        for suffix, name in grammar.suffixes.items()
     },
 }
 # Languages that are not analysed, and whose files they use: those of a family of ours, or of their own.
 _UNREAD: Final[Mapping[str, Resolves | str]] = {
     **dict.fromkeys((".pyx", ".pxd", ".ipynb"), python.PythonModules),
-    **dict.fromkeys((".vue", ".svelte", ".astro", ".html", ".htm", ".coffee"), javascript.JavaScriptModules),
-    **dict.fromkeys((".kt", ".kts", ".scala", ".groovy", ".clj"), java.JavaTypes),
-    **dict.fromkeys((".m", ".mm", ".cu"), c.Includes),
+    **dict.fromkeys((".vue", ".svelte", ".astro", ".html", ".htm", ".coffee"), JavaScriptModules),
+    **dict.fromkeys((".kt", ".kts", ".scala", ".groovy", ".clj"), JavaTypes),
+    **dict.fromkeys((".m", ".mm", ".cu"), Includes),
     **{
         suffix: suffixes
         for suffixes in (
-            ".rb .rake .erb", ".php", ".cs .cshtml .razor", ".swift", ".dart", ".ex .exs", ".erl .hrl",
+            ".rs", ".rb .rake .erb", ".php", ".cs .cshtml .razor", ".swift", ".dart", ".ex .exs", ".erl .hrl",
             ".hs", ".lua", ".pl .pm", ".r", ".jl", ".ml .mli", ".fs .fsi", ".zig", ".nim", ".cr", ".nix",
             ".sh .bash .zsh .fish", ".ps1 .psm1", ".css .scss .sass .less", ".tf", ".proto", ".sol", ".tex",
         )
@@ -95,7 +86,7 @@ def _manifest(name: str) -> Language | None:
 
 
 def _by_name(name: str) -> Language | None:
-    return _manifest(name) if name.endswith((".json", ".toml", ".mod")) else None
+    return _manifest(name) if name.endswith((".json", ".mod")) else None
 
 
 class SourceFile(NamedTuple):

@@ -1,11 +1,10 @@
-"""What the files that describe a project say about names: package.json, tsconfig.json, go.mod, Cargo.toml.
+"""What the files that describe a project say about names: package.json, tsconfig.json, go.mod.
 
 Each fact is a kind and its words, separated by null characters.
 """
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -26,7 +25,7 @@ def extract_for(name: str) -> Extract | None:
     """The reader for a file of that name; None if it is not a manifest."""
     if re.fullmatch(r"(?:tsconfig|jsconfig)(?:\.[\w.-]+)?\.json", name):
         return _extractor(_tsconfig)
-    reader = {"package.json": _package, "go.mod": _go_mod, "Cargo.toml": _cargo}.get(name)
+    reader = {"package.json": _package, "go.mod": _go_mod}.get(name)
     return _extractor(reader) if reader else None
 
 
@@ -35,7 +34,7 @@ def _extractor(reader: Callable[[str], Facts]) -> Extract:
         for key, data in sources:
             try:
                 facts = tuple(fact for fact in reader(data.decode("utf-8-sig")) if "\0" not in "".join(fact))
-            except (ValueError, RecursionError):  # also invalid JSON, TOML or UTF-8
+            except (ValueError, RecursionError):  # also invalid JSON or UTF-8
                 yield key, why(_BROKEN)
             else:
                 yield key, FoundReferences(tuple("\0".join(fact) for fact in facts))
@@ -72,19 +71,6 @@ def _tsconfig(text: str) -> Facts:
 def _go_mod(text: str) -> Facts:
     if found := _GO_MODULE.search(text):
         yield "module", found[1]
-
-
-def _cargo(text: str) -> Facts:
-    document = tomllib.loads(text)
-    package, library = _table(document.get("package")), _table(document.get("lib"))
-    name = library.get("name") or package.get("name")
-    if isinstance(name, str):
-        path = library.get("path")
-        yield "crate", name.replace("-", "_"), path if isinstance(path, str) else "src/lib.rs"
-    for table in ("bin", "test", "example", "bench"):
-        targets = document.get(table)
-        for target in targets if isinstance(targets, list) else ():
-            yield from _strings("root", _table(target).get("path"))
 
 
 def _table(value: Any) -> dict[str, Any]:

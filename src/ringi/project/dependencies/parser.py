@@ -95,8 +95,8 @@ def words(source: str) -> set[str]:
 
 _START: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    "from ringi.project.dependencies import definitions, graph, parser;"
-    "parser.serve(graph.PARSED | definitions.PARSED)"
+    "from ringi.project.dependencies import definitions, grammars, parser;"
+    "parser.serve(grammars.PARSED | definitions.PARSED)"
 )
 SECONDS: Final = 5.0
 """Seconds of processor time for one file. Two megabytes of real code take one."""

@@ -82,7 +82,7 @@ def missing_extra() -> FoundReferences:
 
 
 # Increase it whenever the extraction changes. Python's own parser reads the largest files.
-_VERSION: Final = 1
+_VERSION: Final = 2
 ANALYSIS: Final = "references {}, Python {}.{}".format(_VERSION, *sys.version_info[:2])
 _MAGIC: Final = f"ringi {ANALYSIS}\n".encode()
 _NAME: Final = "references"

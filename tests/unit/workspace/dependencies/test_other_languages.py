@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from ringi.kernel.process.installation import extending_command
-from ringi.project.dependencies import dependents
+from ringi.project.dependencies import dependents, unknown_users
 from ringi.project.dependencies.parser import extractor
+from ringi.project.state import UnknownUsers
 from tests.helpers import assert_not_loaded, modules_after
 from tests.tables import each
 from tests.unit.workspace.dependencies.trees import Files, uses
@@ -165,94 +166,6 @@ GO = {
     ),
 }
 
-CARGO = '[package]\nname = "my-app"\n'
-RUST = {
-    "mod": (
-        {
-            "Cargo.toml": CARGO,
-            "src/main.rs": "mod a;\nmod b;\nmod c { mod d; }",
-            "src/a.rs": "mod e;",
-            "src/b/mod.rs": "",
-            "src/c/d.rs": "",
-            "src/a/e.rs": "",
-        },
-        {"src/main.rs": {"src/a.rs", "src/b/mod.rs", "src/c/d.rs"}, "src/a.rs": {"src/a/e.rs"}},
-    ),
-    "a path of its own": (
-        {"src/lib.rs": '#[cfg(unix)]\n#[path = "sys/unix.rs"]\nmod sys;', "src/sys/unix.rs": ""},
-        {"src/lib.rs": {"src/sys/unix.rs"}},
-    ),
-    "crate": (
-        {
-            "Cargo.toml": CARGO,
-            "src/lib.rs": "",
-            "src/a.rs": "",
-            "src/b/c.rs": "use crate::a::Thing;\nuse crate::Root;",
-        },
-        {"src/b/c.rs": {"src/a.rs", "src/lib.rs"}},
-    ),
-    "a use tree": (
-        {
-            "src/lib.rs": "",
-            "src/x.rs": "use crate::{a::{self, b::C as D}, /* e, */ f::*, r#mod};",
-            "src/a.rs": "",
-            "src/a/b.rs": "",
-            "src/f.rs": "",
-            "src/e.rs": "",
-            "src/mod.rs": "",
-        },
-        {"src/x.rs": {"src/a.rs", "src/a/b.rs", "src/f.rs", "src/mod.rs"}},
-    ),
-    "super and self": (
-        {
-            "src/lib.rs": "",
-            "src/a/mod.rs": "use self::b::X; use super::c::Y;",
-            "src/a/b.rs": "use super::Z;",
-            "src/c.rs": "fn f() { super::a::b::g() }",
-        },
-        {
-            "src/a/mod.rs": {"src/a/b.rs", "src/c.rs"},
-            "src/a/b.rs": {"src/a/mod.rs"},
-            "src/c.rs": {"src/a/b.rs"},
-        },
-    ),
-    "tests inside": (
-        {
-            "src/lib.rs": "",
-            "src/a.rs": "fn f() {}\nmod tests { use super::*; use super::super::b::X; }",
-            "src/b.rs": "",
-        },
-        {"src/a.rs": {"src/b.rs"}},
-    ),
-    "in an expression": (
-        {
-            "src/main.rs": 'mod a;\nfn main() { println!("{} crate::b::x", crate::a::f()) }',
-            "src/a.rs": "",
-            "src/b.rs": "",
-        },
-        {"src/main.rs": {"src/a.rs"}},
-    ),
-    "another crate": (
-        {
-            "app/Cargo.toml": CARGO,
-            "app/src/main.rs": "use my_lib::deep::X;\nuse my_lib::Y;",
-            "lib/Cargo.toml": '[package]\nname = "my-lib"',
-            "lib/src/lib.rs": "",
-            "lib/src/deep.rs": "",
-        },
-        {"app/src/main.rs": {"lib/src/lib.rs", "lib/src/deep.rs"}},
-    ),
-    "integration tests": (
-        {
-            "Cargo.toml": CARGO,
-            "src/lib.rs": "",
-            "tests/t.rs": "mod common;\nuse my_app::f;\nuse crate::common::g;",
-            "tests/common/mod.rs": "",
-        },
-        {"tests/t.rs": {"tests/common/mod.rs", "src/lib.rs"}},
-    ),
-}
-
 JAVA = {
     "import": (
         {"a/A.java": "package a;\nimport b.B;\nclass A {}", "b/B.java": "package b;\npublic class B {}"},
@@ -314,7 +227,7 @@ C = {
     "in a comment": ({"a.c": '/*\n#include "b.h"\n*/', "b.h": ""}, {}),
 }
 
-TABLES = {"javascript": JAVASCRIPT, "go": GO, "rust": RUST, "java": JAVA, "c": C}
+TABLES = {"javascript": JAVASCRIPT, "go": GO, "java": JAVA, "c": C}
 
 
 @pytest.mark.req("CP-3")
@@ -334,7 +247,17 @@ def test_dependents_through_several_files(tmp_path: Path):
     assert dependents(Files(files).analyse(tmp_path), ["c.ts"]) == ("a.ts", "b.ts", "d.ts")
 
 
-@pytest.mark.parametrize("name", ["x.js", "x.ts", "x.tsx", "x.go", "x.rs", "x.java"])
+@pytest.mark.req("CP-3")
+def test_the_users_in_a_language_outside_the_table_are_unknown(tmp_path: Path):
+    files = {"src/a.rs": "", "src/b.rs": "use crate::a;", "c.py": ""}
+    found = Files(files).analyse(tmp_path)
+    assert (found.uses, found.unanalysed) == ({}, ())
+    unknown = UnknownUsers(1, "src/b.rs", "its language cannot be analysed")
+    assert unknown_users(found, ["src/a.rs"], files) == unknown
+    assert unknown_users(found, ["c.py"], files) is None
+
+
+@pytest.mark.parametrize("name", ["x.js", "x.ts", "x.tsx", "x.go", "x.java"])
 def test_what_is_understood_only_in_part_says_so(name: str, tmp_path: Path):
     pytest.importorskip("tree_sitter_language_pack")
     found = Files({name: "\n}}} %%% ((("}).analyse(tmp_path)
@@ -382,7 +305,7 @@ def test_without_the_extra_its_files_are_named(tmp_path: Path, monkeypatch: pyte
     assert sorted(files.was_read) == ["a.js", "b.js", "c.go"]  # asked again, for it may be there now
 
 
-@each("name", ["package.json", "tsconfig.json", "Cargo.toml"])
+@each("name", ["package.json", "tsconfig.json"])
 @each("data", ["{", "[" * 100_000, b"\xff", "/*" * 100_000])
 def test_a_manifest_that_cannot_be_read_is_named(name: str, data: str | bytes, tmp_path: Path):
     found = Files({name: data, "a.py": "import b", "b.py": ""}).analyse(tmp_path)

@@ -71,7 +71,7 @@ def damages() -> dict[str, object]:
         "cut": lambda data: data[:-1],
         "one bit": lambda data: data[:-3] + bytes([data[-3] ^ 1]) + data[-2:],
         "foreign": lambda data: b"\x80\x04cos\nsystem\n",
-        "another version": lambda data: data.replace(b"references 1", b"references 0", 1),
+        "another version": lambda data: data.replace(b"references ", b"references 9", 1),
         "not ours inside": lambda data: data[:20],
     }
 
