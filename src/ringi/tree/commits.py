@@ -29,7 +29,6 @@ from ringi.kernel.process.git import (
     names_in,
     tree_changes,
     tree_files,
-    version,
 )
 from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import COMMIT_SHOWN, Text
@@ -114,7 +113,7 @@ class GitCommits:
 
     def _hooks(self, folder: Path) -> tuple[str, ...]:
         named = set[str]()
-        if version(self._git.program()) >= _HOOKS_IN_SETTINGS:
+        if self._git.version() >= _HOOKS_IN_SETTINGS:
             out = self._git.line("config", "-z", "--get-regexp", r"^hook\..*\.event$")
             named = {setting.partition("\n")[2] for setting in out.split("\0")}
         return tuple(name for name in _HOOKS if name in named or os.access(folder / name, os.X_OK))

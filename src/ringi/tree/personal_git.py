@@ -13,7 +13,7 @@ from typing import Final
 
 from ringi.errors import Interrupted, NoCommit
 from ringi.kernel.process.durable import durable, sync_refs
-from ringi.kernel.process.git import NO_FETCH, last_line, search_path
+from ringi.kernel.process.git import NO_FETCH, last_line, search_path, version
 from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.text import Text
 
@@ -134,6 +134,9 @@ class PersonalGit:
             )
         code = _ended(process)
         return None if code == 0 else _end_of(said) or str(Text("it ended with exit code {code}", code=code))
+
+    def version(self) -> tuple[int, ...]:
+        return version(self.program())
 
     def program(self) -> str:
         found = shutil.which("git", path=self.outside)
