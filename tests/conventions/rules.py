@@ -190,7 +190,7 @@ def unprepared(source: str, name: str) -> Iterator[str]:
             case ast.Call(func=ast.Attribute() as function) if _DECODING.fullmatch(ast.unparse(function)):
                 kinds = [keyword.value for keyword in node.keywords if keyword.arg == "type"]
                 for kind in kinds or node.args[1:]:
-                    if not ast.unparse(kind).startswith("prepared("):
+                    if not ast.unparse(kind).startswith("prepare("):
                         yield f"{name}:{node.lineno}: {ast.unparse(kind)} is not prepared"
 
 

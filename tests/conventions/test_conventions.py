@@ -161,7 +161,7 @@ def test_rule_finds(rule: Rule, name: str, source: str):
         (rules.broad_except, HERE, "try: f()\nexcept BaseException:\n    g()\n    raise"),
         (rules.writing, "src/ringi/kernel/fs/calls.py", "os.rename(a, b)"),
         (rules.writing, HERE, "open(path)\npath.open('rb')\ntext.replace('a', 'b')\nos.fspath(x)"),
-        (rules.unprepared, HERE, "msgspec.json.decode(data)\nmsgspec.convert(raw, type=prepared(Plan))"),
+        (rules.unprepared, HERE, "msgspec.json.decode(data)\nmsgspec.convert(raw, type=prepare(Plan))"),
         (rules.unprepared, rules.PREPARES, "msgspec.convert(raw, kind)"),
         (rules.patched, HERE, "import os\nfrom ringi import x\nm.setattr(os, 'read', f)\ntool.x = x"),
         (rules.patched, HERE, "m.setattr('tempfile.tempdir', '/t')\nsetattr(kind, 'x', 1)"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ringi.errors import RingiError
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import OsFileSystem, opened
+from ringi.kernel.fs import OsFileSystem, open_for_block
 from ringi.plans.document import PlanStatus
 from ringi.plans.execution import ExecutionResult
 from ringi.tree.file_state import FileChange, FileState
@@ -330,7 +330,7 @@ def test_a_racing_link_never_leads_outside(tmp_path):
 
     def race() -> None:
         fs = OsFileSystem()
-        with opened(fs, fs.open_root(root)) as at:
+        with open_for_block(fs, fs.open_root(root)) as at:
             while not stop.is_set():
                 fs.exchange(at, "folder", at, "link")
 

@@ -137,7 +137,7 @@ def test_killed_anywhere(tmp_path: Path):
                 name, key, words = json.loads(line)
                 assert have[name, key] == words, line
             for path in (tmp_path / "ws" / ".agent" / "planning-sessions").glob("planning-*.json"):
-                assert codec.foreign(path.read_bytes(), PlanningSession, "x"), "never half written"
+                assert codec.decode_foreign(path.read_bytes(), PlanningSession, "x"), "never half written"
         child.stdin.close()
     assert ends.count(-signal.SIGKILL) > KILLS // 2
     assert set(ends) == {0, -signal.SIGKILL}

@@ -10,7 +10,7 @@ from typing import Any
 from ringi.agents.project_reader import ProjectSettings
 from ringi.agents.sandbox import agent_sandbox
 from ringi.kernel.places import places_of
-from ringi.policy.masking import masked
+from ringi.policy.masking import mask_secrets
 from ringi.runs.copy_commands import CopyCommands
 from ringi.runs.copy_tools import CopyTools
 from ringi.runs.tool_box import ToolBox
@@ -92,7 +92,7 @@ def tool_desk(monkeypatch: Any) -> Iterator[ToolDesk]:
 
 
 def mask(text: str) -> str:
-    return masked(text, keep_lines=True)
+    return mask_secrets(text, keep_lines=True)
 
 
 class ToldTools:

@@ -148,7 +148,7 @@ PLANS: dict[str, tuple[dict[str, Any], FindingKind]] = {
 @each("case", PLANS)
 def test_a_plan_is_refused(case: str):
     raw, kind = PLANS[case]
-    document = codec.foreign(json.dumps(raw).encode(), PlanningDocument, "it")
+    document = codec.decode_foreign(json.dumps(raw).encode(), PlanningDocument, "it")
     assert kind in {one.kind for one in findings(document, RULES)}
 
 
@@ -509,7 +509,7 @@ REVISIONS: dict[str, list[dict[str, Any]]] = {
 def test_a_revision_is_refused(case: str):
     before = plan_of(planned("task_1", "read", arguments={"path": "a"}), planned("task_2", "write"))
     process = process_with(before)
-    found = codec.foreign(
+    found = codec.decode_foreign(
         json.dumps({"reason": "Approve this.", "changes": REVISIONS[case]}).encode(), NewReplan, "it"
     )
     suggestion = Suggestion(Reflection(), revision_of(found), by="model")

@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from ringi.app.api import open_workspace
-from ringi.kernel.codec import foreign
+from ringi.kernel.codec import decode_foreign
 from ringi.sessions.document import PlanningSession
 from tests.fakes.models import WORDS
 from tests.functional.mcp_desk import SPEC, RawClient, approve, talks
@@ -83,7 +83,7 @@ def saved(root: Path, session_id: str, is_there: Callable[[PlanningSession], boo
     file = root / ".agent/planning-sessions" / f"{session_id}.json"
 
     def found() -> PlanningSession:
-        return foreign(file.read_bytes(), PlanningSession, file.name)
+        return decode_foreign(file.read_bytes(), PlanningSession, file.name)
 
     assert holds_soon(lambda: file.exists() and is_there(found())), (
         file.read_text() if file.exists() else "no file"

@@ -53,7 +53,7 @@ def test_a_run_whose_first_try_failed(place: Path):
     page = place / "page.html"
     done = ringi(desk.root, "metrics", "--json", "--html", str(page), PATH="/nonexistent")
     assert done.returncode == 0, done.stderr
-    found = codec.foreign(done.stdout.encode(), Metrics, "metrics")
+    found = codec.decode_foreign(done.stdout.encode(), Metrics, "metrics")
     assert of(found, F.TASK_COMPLETION_RATE) == (1.0, 1)
     assert of(found, F.FIRST_TRY_SUCCESS_RATE) == (1.0, 1)
     assert of(found, F.PLANNING_ACCURACY) == (1.0, 1)

@@ -565,8 +565,8 @@ sys.stdin.readline()
 primary, secondary = pty.openpty()
 for number in (0, 1):
     os.dup2(secondary, number)
-from ringi.kernel.process.terminal import opened_at
-sys.stderr.write(repr(opened_at(0)))
+from ringi.kernel.process.terminal import terminal_opening_time
+sys.stderr.write(repr(terminal_opening_time(0)))
 """
 
 
@@ -593,7 +593,7 @@ def test_a_new_terminal_of_an_old_session_is_new(tmp_path: Path):
 def test_no_program_makes_a_terminal_look_older(tmp_path: Path):
     """Its times can be set, and setting them is a change."""
     code = (
-        "import os; from ringi.kernel.process.terminal import opened_at as o;"
+        "import os; from ringi.kernel.process.terminal import terminal_opening_time as o;"
         " a = o(0); os.utime(0, (1, 1)); print(a <= o(0))"
     )
     with Screen([*RINGI[:1], "-c", code], cwd=tmp_path) as screen:

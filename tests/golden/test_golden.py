@@ -44,16 +44,16 @@ def shown(folder: Path) -> dict[str, bytes]:
 
 def read(folder: Path) -> tuple[PlanDocument, ApprovalHistory, ExecutionResult, list[LoggedEvent]]:
     return (
-        codec.foreign((folder / "plan.json").read_bytes(), PlanDocument, "plan.json"),
-        codec.foreign((folder / "approval.json").read_bytes(), ApprovalHistory, "approval.json"),
-        codec.foreign((folder / "result.json").read_bytes(), ExecutionResult, "result.json"),
+        codec.decode_foreign((folder / "plan.json").read_bytes(), PlanDocument, "plan.json"),
+        codec.decode_foreign((folder / "approval.json").read_bytes(), ApprovalHistory, "approval.json"),
+        codec.decode_foreign((folder / "result.json").read_bytes(), ExecutionResult, "result.json"),
         log(folder),
     )
 
 
 def log(folder: Path) -> list[LoggedEvent]:
     lines = (folder / "events.jsonl").read_bytes().splitlines()
-    return [codec.foreign(line, LoggedEvent, "events.jsonl") for line in lines]
+    return [codec.decode_foreign(line, LoggedEvent, "events.jsonl") for line in lines]
 
 
 def assert_chained(events: list[LoggedEvent]) -> None:
@@ -66,7 +66,7 @@ def assert_chained(events: list[LoggedEvent]) -> None:
 
 def assert_approved(approval: Approval, history: ApprovalHistory, events: list[LoggedEvent]) -> None:
     """Its words, what was asked, and its place in the log."""
-    subject = codec.foreign(approval.subject.encode(), ApprovalSubject, "subject")
+    subject = codec.decode_foreign(approval.subject.encode(), ApprovalSubject, "subject")
     assert codec.canonical(subject).decode() == approval.subject
     assert codec.digest(approval.subject.encode()) == approval.digest
     assert approval.digest in [request.digest for request in history.requests]
@@ -153,8 +153,8 @@ def test_a_standing_approval_still_verifies(folder: Path, tmp_path: Path):
     assert_saved(document, result, own)
     [approval] = history.approvals
     assert_approved(approval, history, events)
-    grant = codec.foreign((folder / "grant.json").read_bytes(), Grant, "grant.json")
-    subject = codec.foreign(grant.subject.encode(), GrantSubject, "subject")
+    grant = codec.decode_foreign((folder / "grant.json").read_bytes(), Grant, "grant.json")
+    subject = codec.decode_foreign(grant.subject.encode(), GrantSubject, "subject")
     assert codec.canonical(subject).decode() == grant.subject == approval.proof.grant_subject
     for record in (grant.proof, approval.proof):
         said = said_by(record, folder, tmp_path)
@@ -179,13 +179,13 @@ def test_signed_files_can_be_made_again(tmp_path: Path):
 @each("folder", SESSIONS)
 def test_a_session_is_read_and_its_approval_still_fits(folder: Path):
     def written(name: str, kind: type) -> Any:
-        return codec.foreign((folder / f"{name}.json").read_bytes(), kind, name)
+        return codec.decode_foreign((folder / f"{name}.json").read_bytes(), kind, name)
 
     session = written("session", PlanningSession)
     approval, run = written("approval", Approval), written("run", Run)
     assert (session.status, session.planner_session_id) == ("approved", run.run_id)
     assert written("facts", SessionFacts).feedback == ("小さく始める",)
-    subject = codec.foreign(approval.subject.encode(), SessionSubject, "subject")
+    subject = codec.decode_foreign(approval.subject.encode(), SessionSubject, "subject")
     assert codec.digest(approval.subject.encode()) == approval.digest
     assert subject.instruction == run.instruction == enhanced_instruction(session)
     events = log(folder)

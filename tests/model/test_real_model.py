@@ -17,7 +17,7 @@ from tools import real_model
 
 from ringi.app.api import Workspace, open_workspace
 from ringi.errors import SessionFailed
-from ringi.kernel.codec import foreign
+from ringi.kernel.codec import decode_foreign
 from ringi.runs.document import Run, RunPhase
 from ringi.sessions.document import (
     ApprovalPending,
@@ -118,7 +118,7 @@ class Story:
         """As everybody finds it in the workspace, read strictly; and the same as in the ledger."""
         self.workspace.flush()
         file = self.root / ".agent/planning-sessions" / f"{self.session_id}.json"
-        found = foreign(file.read_bytes(), PlanningSession, file.name)
+        found = decode_foreign(file.read_bytes(), PlanningSession, file.name)
         assert found == self.tool.get(self.session_id).session
         return found
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringi
-from ringi.kernel.text import Text, deceiving, escaped, is_mark, visible
+from ringi.kernel.text import Text, deceiving, escape_json, is_mark, visible
 from tests.tables import each
 
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"}
@@ -168,11 +168,11 @@ def test_no_mark_stands_alone_and_no_run_is_long(text: str):
 )
 def test_an_escaped_document_says_the_same_and_hides_nothing(value: object):
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    shown = escaped(text)
+    shown = escape_json(text)
     assert json.loads(shown) == value
     assert not any(deceiving(character) for character in shown.replace("\n", ""))
 
 
 @each("sign", ["\x7f", "\x9b", "\x85", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041"])
 def test_no_program_prints_such_a_sign_from_a_document(sign: str):
-    assert escaped(json.dumps(sign, ensure_ascii=False)).isascii()
+    assert escape_json(json.dumps(sign, ensure_ascii=False)).isascii()

@@ -13,7 +13,7 @@ from ringi.acp.files import read_text_file, write_text_file
 from ringi.acp.protocol import Id, Message, OwnUpdates, text_of
 from ringi.acp.terminals import Terminals
 from ringi.acp.work import StartedAgent, Work
-from ringi.kernel.text import Text, translated
+from ringi.kernel.text import Text, translate
 from ringi.tree.copy import WorkCopy
 
 T = TypeVar("T")
@@ -158,7 +158,7 @@ class AgentProcess:
         if started is None:
             return ""
         loop = asyncio.get_running_loop()
-        self.channel.drop(translated(Text("The agent was ended.")))
+        self.channel.drop(translate(Text("The agent was ended.")))
         for descriptor in (started.command.fileno(), *started.socket.descriptors):
             loop.remove_reader(descriptor)
         with contextlib.suppress(OSError):
@@ -175,9 +175,9 @@ class AgentProcess:
         command = self.started.command
         for _ in range(_MOST_LOOKS):
             if command.over:
-                return translated(Text("The agent ended with exit code {code}.", code=command.exit_code))
+                return translate(Text("The agent ended with exit code {code}.", code=command.exit_code))
             await asyncio.sleep(_LOOK_SEC)
-        return translated(Text("The agent closed its output."))
+        return translate(Text("The agent closed its output."))
 
     def keep_alive(self) -> None:
         if self.alive and not self.started.command.over:

@@ -26,7 +26,7 @@ from ringi.acp.protocol import (
     understood,
 )
 from ringi.acp.wire import Inlet, Outlet
-from ringi.kernel.text import Text, translated
+from ringi.kernel.text import Text, translate
 
 _MOST_WAITING: Final = 2 * LONGEST_LINE
 _LAST_SEC: Final = 1.0
@@ -113,7 +113,7 @@ class Channel:
     def write(self, line: bytes) -> None:
         self._outlet.write(line)
         if self._outlet.waiting > _MOST_WAITING:
-            self._over = self._over or translated(Text("The agent does not read what it is told."))
+            self._over = self._over or translate(Text("The agent does not read what it is told."))
             self._inlet.close()
 
     def has(self, number: Id) -> bool:

@@ -8,10 +8,10 @@ from msgspec import Raw, Struct, UnsetType
 from ringi.acp.paths import ProjectPaths
 from ringi.acp.protocol import INTERNAL_ERROR, INVALID_PARAMS, LONGEST_LINE, NOT_FOUND, RpcError
 from ringi.errors import RingiError, StorageFailed, Unreadable
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.fs import NotRegular, OsFileSystem
 from ringi.kernel.fs.bounded import FileTooLarge, read_bounded
-from ringi.kernel.text import Text, translated, why_failed
+from ringi.kernel.text import Text, translate, why_failed
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import lay_over
 from ringi.tree.tree import Tree
@@ -35,7 +35,7 @@ class WriteFileRequest(Struct):
 def parsed(params: Raw | UnsetType, kind: type[Any]) -> Any:
     """Raises RpcError."""
     try:
-        return msgspec.json.decode(params if isinstance(params, Raw) else b"{}", type=prepared(kind))
+        return msgspec.json.decode(params if isinstance(params, Raw) else b"{}", type=prepare(kind))
     except (msgspec.MsgspecError, RecursionError) as error:
         words = Text("This is not what the protocol says here: {why}", why=str(error))
         raise RpcError(INVALID_PARAMS, words) from None
@@ -94,9 +94,9 @@ def in_words(error: Exception) -> RpcError:
     """With the command that helps, as on a terminal."""
     if not isinstance(error, RingiError):
         return RpcError(INTERNAL_ERROR, str(error))
-    message = translated(Text(error.message, **error.details))
+    message = translate(Text(error.message, **error.details))
     if not error.hint:
         return RpcError(INTERNAL_ERROR, message)
-    hint = translated(Text(error.hint, **error.details))
+    hint = translate(Text(error.hint, **error.details))
     stop = ". " if hint.isascii() else "。"  # as a sentence of its own, in the reader's language
     return RpcError(INTERNAL_ERROR, message.rstrip(".。") + stop + hint)

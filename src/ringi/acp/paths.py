@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from ringi.acp.protocol import INVALID_PARAMS, RpcError
-from ringi.kernel.text import Text, shortened
+from ringi.kernel.text import Text, shorten_path
 
 LONGEST_PATH: Final = 4096
 # The fields of the protocol that hold a path or a list of them; texts are left as they are.
@@ -30,7 +30,7 @@ class ProjectPaths:
         """Relative to the project; empty for the project itself. Raises RpcError."""
         if len(os.fsencode(path)) > LONGEST_PATH:
             words = Text("{path} is longer than the system allows: {limit} bytes.",
-                         path=shortened(path), limit=LONGEST_PATH)  # fmt: skip
+                         path=shorten_path(path), limit=LONGEST_PATH)  # fmt: skip
             raise RpcError(INVALID_PARAMS, words)
         if "\0" in path or not path.startswith("/"):
             raise RpcError(INVALID_PARAMS, Text("{path} is not an absolute path.", path=repr(path)))

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from ringi.kernel.text import Text, shown
+from ringi.kernel.text import Text, show_value
 
 LONGEST_LINE: Final = 32 * 1024 * 1024
 PARSE_ERROR: Final = -32700
@@ -91,7 +91,7 @@ class RpcError(Exception):
 
     def __init__(self, code: int, words: Text | str) -> None:
         self.code = code
-        self.words = shown(words)
+        self.words = show_value(words)
         super().__init__(self.words)
 
 
@@ -199,7 +199,7 @@ def answered(number: Id | None, result: object) -> bytes:
 
 
 def refused(number: Id | None, code: int, words: Text | str) -> bytes:
-    return line_of(Message(id=number, error=raw({"code": code, "message": shown(words)})))
+    return line_of(Message(id=number, error=raw({"code": code, "message": show_value(words)})))
 
 
 class OwnUpdates:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ringi.acp.paths import ProjectPaths
 from ringi.agents.turns import changes_of
 from ringi.kernel.lines import Line
-from ringi.kernel.text import Text, shown, translated, visible
+from ringi.kernel.text import Text, show_value, translate, visible
 from ringi.plans.document import PlanRef
 from ringi.plans.effects import difference
 
@@ -34,11 +34,11 @@ class ThreadPrinter:
 
     def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None:
         del style
-        self.rows.append(" " * indent + (translated(text) if isinstance(text, Text) else text))
+        self.rows.append(" " * indent + (translate(text) if isinstance(text, Text) else text))
 
     def show(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            self.line("".join(shown(span.text) for span in line.spans), indent=line.indent)
+            self.line("".join(show_value(span.text) for span in line.spans), indent=line.indent)
 
     def next_step(self, command: str) -> None:
         self.line(f"→ {visible(command)}", indent=2)
@@ -103,7 +103,7 @@ def _diff_text(diff: bytes, plan: PlanRef) -> str:
     if len(lines) > MOST_LINES:
         count = len(lines) - MOST_LINES
         rest = Text("… {count} lines more: ringi show {name} --diff", count=count, name=plan.name)
-        rows.append(translated(rest))
+        rows.append(translate(rest))
     return fenced("\n".join(rows), "diff")
 
 

@@ -11,7 +11,7 @@ from ringi.acp.files import in_words
 from ringi.acp.protocol import PROMPT, Id, Message, RpcError, answered, content, raw
 from ringi.acp.thread import ThreadPrinter, fenced
 from ringi.errors import RingiError
-from ringi.kernel.text import Text, shortened, visible
+from ringi.kernel.text import Text, shorten_path, visible
 
 PATIENCE_SEC: Final = 10.0
 _LONGEST: Final = 2000
@@ -55,7 +55,7 @@ class Turns:
                 Text(
                     "! Your editor gives the agent MCP servers outside of its sandbox: {names}. What they"
                     " change is in no plan, and nobody approves it.",
-                    names=shortened(", ".join(agent.servers)),
+                    names=shorten_path(", ".join(agent.servers)),
                 )
             )
         for words in filter(None, (agent.started.warnings, printer.message if printer.rows else "")):

@@ -7,7 +7,7 @@ from ringi.acp.agent import AgentProcess
 from ringi.acp.protocol import LONGEST_LINE, UPDATE, Message, addressed, updated
 from ringi.acp.sessions import AcpSessions
 from ringi.acp.thread import ThreadPrinter
-from ringi.kernel.text import Text, shortened
+from ringi.kernel.text import Text, shorten_path
 
 # What a session is like, which may change at any time; everything else is said or done by the agent.
 _STANDING: Final = frozenset(
@@ -41,7 +41,7 @@ class Updates:
     def fits(self, agent: AgentProcess, message: Message, line: bytes) -> bool:
         """Whether the editor may have it now. If not, it is dropped, or held until the session is known."""
         if not message.may_be_told:
-            self._strange(Text("{method} without an id", method=shortened(str(message.method))))
+            self._strange(Text("{method} without an id", method=shorten_path(str(message.method))))
             return False
         name = addressed(message.params).session_id
         if not isinstance(name, str):

@@ -28,7 +28,7 @@ from ringi.kernel.lines import Line
 from ringi.kernel.places import Places, find_root
 from ringi.kernel.process.program import from_here, program_of
 from ringi.kernel.process.start import RunningCommand
-from ringi.kernel.text import Text, shortened
+from ringi.kernel.text import Text, shorten_path
 from ringi.plans.document import PlanRef
 from ringi.plans.waiting_view import risk_lines
 from ringi.tree.commands import Invocation
@@ -219,11 +219,11 @@ class Work:
                 Text(
                     "! The agent works with the project as it was: both changed {paths}. A review of its plan"
                     " merges the two.",
-                    paths=shortened(", ".join(turn.torn)),
+                    paths=shorten_path(", ".join(turn.torn)),
                 )
             )
         if turn.hidden:
-            names = shortened(", ".join(turn.hidden))
+            names = shorten_path(", ".join(turn.hidden))
             printer.line(Text("! not in the plan any more: {paths} (git ignores it now)", paths=names))
         return TurnBegin(turn.copy, turn.message, printer.message if printer.rows else "")
 

@@ -14,7 +14,7 @@ from ringi.errors import NoSandbox, NoSuchProgram
 from ringi.kernel.places import own_folders
 from ringi.kernel.process import layers, sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
-from ringi.kernel.process.hidden import Hidden, hidden
+from ringi.kernel.process.hidden import Hidden, find_hidden
 from ringi.kernel.process.program import program_of
 from ringi.kernel.process.sandbox import How, Lack, Mount
 from ringi.kernel.process.terminal import somebody_types
@@ -41,7 +41,7 @@ class AgentSandbox(NamedTuple):
     @property
     def scoped(self) -> bool:
         """Whether a sandbox, if there is one, keeps it from sockets without a file."""
-        return self.bwrap is None or sandbox.scoped(self.bwrap)
+        return self.bwrap is None or sandbox.can_scope_sockets(self.bwrap)
 
 
 def agent_sandbox(workspace: SandboxContext, *, path: str = SYSTEM_PATH) -> AgentSandbox:
@@ -93,7 +93,7 @@ def enclosed(
     seen = [folder for path in needed if not path.is_relative_to(root) for folder in _seen_with(path)]
     state = AgentState(workspace, copy, argv if terminal or reading else (), env)
     state.prepare()
-    unseen = hidden(env, own_folders(workspace.places, env), visible)
+    unseen = find_hidden(env, own_folders(workspace.places, env), visible)
     wished = [] if reading else _wished(workspace, env)
     places = _places(workspace, stands, state, env, unseen, [*visible, *seen], wished)
     over = tuple(Mount(path, How.READ, source=str(source)) for path, source in covered.items())
@@ -188,7 +188,7 @@ def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
 def _wished(workspace: SandboxContext, env: Mapping[str, str]) -> list[Path]:
     """Existing ones only; never the workspace or hidden places, even if the list names them."""
     home = Path(env.get("HOME", ""))
-    kept = [workspace.places.root, *hidden(env, own_folders(workspace.places, env)).folders]
+    kept = [workspace.places.root, *find_hidden(env, own_folders(workspace.places, env)).folders]
     found = []
     for name in workspace.config.beside.writable:
         path = home / name[2:] if name.startswith("~/") else Path(name)

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from ringi.agents.sandbox import AgentSandbox
 from ringi.agents.state import Replaced
 from ringi.kernel.lines import Line
-from ringi.kernel.text import Text, shortened, storable, visible
+from ringi.kernel.text import Text, shorten_path, storable, visible
 from ringi.plans import words
 from ringi.plans.document import PlanRef, PlanStatus
 from ringi.plans.from_difference import Taken
@@ -32,7 +32,7 @@ class Printer(Protocol):
 
 def tell_left_out(ui: Printer, taken: Taken) -> None:
     for path, why in taken.left_out[:_MOST_LEFT_OUT]:
-        ui.line(Text("! not in the plan: {path} ({why})", path=shortened(path), why=why), style="yellow")
+        ui.line(Text("! not in the plan: {path} ({why})", path=shorten_path(path), why=why), style="yellow")
     if len(taken.left_out) > _MOST_LEFT_OUT:
         more = Text("and {count} more", count=len(taken.left_out) - _MOST_LEFT_OUT)
         ui.line(more, style="yellow", indent=2)
@@ -92,7 +92,7 @@ def tell_copy(ui: Printer, copy: WorkCopy, *, sandboxed: bool) -> None:
     for name in copy.nested:
         ui.line(Text("! not in the copy: {path} (a repository of its own)", path=name), style="yellow")
     for name in copy.unreadable:
-        line = Text("! not in the copy: {path} ({why})", path=shortened(name), why=unreadable(name))
+        line = Text("! not in the copy: {path} ({why})", path=shorten_path(name), why=unreadable(name))
         ui.line(line, style="yellow")
     mounted = copy.record.dependencies if sandboxed else ()
     behind = (*copy.left_behind, *(() if sandboxed else copy.record.dependencies))

@@ -10,7 +10,7 @@ from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.errors import BadDocument, RingiError
 from ringi.kernel import codec
-from ringi.kernel.document import KNOWN_VERSION, prepared
+from ringi.kernel.document import KNOWN_VERSION, prepare
 from ringi.kernel.problems import Fault, Level, Problem, ReasonCode, below, problem, schema_problems
 from ringi.kernel.text import Text
 from ringi.patch.parse import parse_patch
@@ -61,7 +61,7 @@ def check_document(data: bytes, name: str = "") -> CheckedDocument:
     if name.endswith((".md", ".markdown")) or (not name.endswith(".json") and _is_markdown(data)):
         return CheckedDocument(_K.REQUEST, tuple(_of_request(data)))
     try:
-        raw = codec.parsed(data, name)
+        raw = codec.parse_json(data, name)
     except BadDocument as error:
         message = Text("{why}", why=error.details["why"])
         return CheckedDocument(_by_name(name), (problem(ReasonCode.JSON_PARSE_ERROR, "$", message),))
@@ -130,7 +130,7 @@ def _of_session(raw: object) -> Iterator[Problem]:
     found = list(_versioned(raw, PlanningSession))
     yield from found
     if not found:
-        yield from _invalid(session_faults(msgspec.convert(raw, prepared(PlanningSession))))
+        yield from _invalid(session_faults(msgspec.convert(raw, prepare(PlanningSession))))
 
 
 def _of_change_plan(raw: object) -> Iterator[Problem]:
@@ -142,7 +142,7 @@ def _of_change_plan(raw: object) -> Iterator[Problem]:
         else:
             yield one
     if not found:
-        yield from _invalid(_faults_of_changes(msgspec.convert(raw, prepared(ChangePlan))))
+        yield from _invalid(_faults_of_changes(msgspec.convert(raw, prepare(ChangePlan))))
 
 
 def _faults_of_changes(plan: ChangePlan) -> Iterator[Fault]:
@@ -166,7 +166,7 @@ def _of_specs(raw: object) -> Iterator[Problem]:
     yield from schema_problems(raw, tuple[ActionSpec, ...])
     for at, one in enumerate(raw if isinstance(raw, list) else ()):
         try:
-            normalised(msgspec.convert(one, prepared(ActionSpec)), _TIMEOUT_SEC)
+            normalised(msgspec.convert(one, prepare(ActionSpec)), _TIMEOUT_SEC)
         except (Invalid, RingiError) as error:
             yield problem(ReasonCode.SCHEMA_INVALID, below("$", at), Text("{why}", why=why_of(error)))
         except msgspec.ValidationError:

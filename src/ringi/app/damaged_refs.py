@@ -10,7 +10,7 @@ from typing import Final
 
 from ringi.app.lists import branches_of_runs
 from ringi.errors import CopyFailed
-from ringi.kernel.process.ref_files import Damage, glance, loose_refs, packed_refs, read_ref
+from ringi.kernel.process.ref_files import Damage, glance, list_loose_refs, list_packed_refs, read_ref
 from ringi.kernel.process.repository import Repository
 
 # As `provenance.document.NOTES`, whose module takes longer to import than a list.
@@ -29,8 +29,8 @@ def glance_at_refs(root: Path, state: Path) -> Iterator[Damage]:
         return
     if found := glance(repository, _NOTES):
         yield found
-    loose = [found for ref in loose_refs(repository, _OF_RUNS) if (found := glance(repository, ref))]
-    packed = packed_refs(repository, _OF_RUNS)
+    loose = [found for ref in list_loose_refs(repository, _OF_RUNS) if (found := glance(repository, ref))]
+    packed = list_packed_refs(repository, _OF_RUNS)
     if not loose and not packed:
         return
     runs = {f"{_BRANCHES}{run.work_branch}": run for run in branches_of_runs(state)}

@@ -20,7 +20,7 @@ from ringi.kernel.fs import OsFileSystem, folder_unusable
 from ringi.kernel.places import Places
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import CACHE_VARIABLE, SYSTEM_PATH
-from ringi.kernel.system import ignored_variables
+from ringi.kernel.system import list_ignored_variables
 from ringi.kernel.text import Text
 from ringi.ledger.moved import MovedLedger
 from ringi.provenance.ref_damage import damaged_refs, mend_refs
@@ -192,7 +192,7 @@ def _tools() -> Iterator[DoctorFinding]:
     found = sandbox.usable(SYSTEM_PATH)
     if isinstance(found, str):
         yield DoctorFinding(Mark.GOOD, Text("agents and checks can run in a sandbox"))
-        if not sandbox.scoped(found):
+        if not sandbox.can_scope_sockets(found):
             text = Text("in it, an agent can reach sockets that have no file, such as an X server's")
             yield DoctorFinding(Mark.NOTE, text, Text("use Linux 6.12 or newer, with Landlock"))
     else:
@@ -200,7 +200,7 @@ def _tools() -> Iterator[DoctorFinding]:
 
 
 def _variables() -> Iterator[DoctorFinding]:
-    for name in ignored_variables():
+    for name in list_ignored_variables():
         text = Text("{variable} is not an absolute path, so it is ignored", variable=name)
         yield DoctorFinding(Mark.NOTE, text, f"export {name}=/…")
 

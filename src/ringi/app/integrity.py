@@ -23,7 +23,7 @@ from ringi.engine.process import RunFeedback
 from ringi.errors import RingiError
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.ledger.connection import Row, as_bytes, translated
+from ringi.ledger.connection import Row, as_bytes, translate_errors
 from ringi.ledger.event import FIRST_PREVIOUS, Event, EventKind
 from ringi.ledger.subject import SIGNERS, SubjectKind
 from ringi.plans.document import ActionSpecExt, PlanDocument, with_state
@@ -78,7 +78,7 @@ T = TypeVar("T")
 def as_written(data: bytes, kind: type[T]) -> T | None:
     """None if the program would not write it like this."""
     try:
-        return codec.trusted(data, kind, "")
+        return codec.decode_own(data, kind, "")
     except RingiError:
         return None
 
@@ -224,7 +224,7 @@ def verify(ledger: Store, plan_id: str = "") -> list[Text]:
 
     With a plan, the whole chain of hashes, and only that plan beside it.
     """
-    with translated(ledger.folder), ledger.one_moment():
+    with translate_errors(ledger.folder), ledger.one_moment():
         chain = _Chain(ledger, plan_id)
         return [
             *_rolled_back(ledger),

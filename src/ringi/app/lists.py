@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.kernel.words import KeptText, told
+from ringi.kernel.words import KeptText, restore_kept
 from ringi.ledger.connection import DATABASE, Row, as_bytes
 from ringi.ledger.ledger import Ledger
 from ringi.plans.rows import as_ref
@@ -41,7 +41,7 @@ class _Stop(msgspec.Struct):
 
     @property
     def why(self) -> Text:
-        return told(self.told, self.message)
+        return restore_kept(self.told, self.message)
 
 
 class RunRef(msgspec.Struct):
@@ -87,7 +87,7 @@ def open_runs(ledger: Ledger) -> list[RunRef]:
 
 
 def _as_run(row: Row) -> RunRef:
-    return codec.trusted(as_bytes(row[0]), RunRef, "run")
+    return codec.decode_own(as_bytes(row[0]), RunRef, "run")
 
 
 def names_of_plans(folder: Path, most: int) -> list[tuple[str, str]]:
@@ -104,7 +104,7 @@ def names_of_runs(folder: Path, most: int) -> list[tuple[str, str]]:
 def branches_of_runs(folder: Path) -> list[RunBranchRef]:
     """Those that runs work on, or left; not of runs that were undone."""
     rows = _peeked(folder, f"{_RUNS} LIMIT ?", _EVERYTHING)
-    found = (codec.trusted(as_bytes(row[0]), RunBranchRef, "run") for row in rows)
+    found = (codec.decode_own(as_bytes(row[0]), RunBranchRef, "run") for row in rows)
     return [run for run in found if run.base_commit and not run.undone]
 
 

@@ -437,6 +437,6 @@ def _last_seq(descriptor: int) -> int:
     if not tail.endswith(b"\n"):
         return 0
     try:
-        return codec.trusted(lines[-1], LoggedEvent, _EVENTS).event.seq
+        return codec.decode_own(lines[-1], LoggedEvent, _EVENTS).event.seq
     except RingiError:
         return 0

@@ -104,7 +104,7 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def _read(path: Path) -> PlanDocument:
-    document = codec.foreign(_bytes_of(path), PlanDocument, path.name)
+    document = codec.decode_foreign(_bytes_of(path), PlanDocument, path.name)
     # Anybody can write to this file, so trust no decision in it.
     specs = tuple(
         msgspec.structs.replace(spec, validated=False, notes="to be set again")

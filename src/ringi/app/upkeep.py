@@ -10,7 +10,7 @@ from ringi.app.integrity import verify
 from ringi.app.projection import PLANS, Projection
 from ringi.errors import Busy, LedgerCorrupt, RingiError
 from ringi.kernel.text import Text
-from ringi.ledger.connection import DATABASE, SET_META, is_read_only, translated
+from ringi.ledger.connection import DATABASE, SET_META, is_read_only, translate_errors
 from ringi.ledger.event import Actor
 from ringi.ledger.subject import SESSION_PREFIX
 from ringi.runs.store import Store
@@ -42,7 +42,7 @@ class LedgerUpkeep:
 
     def _try_to_write(self) -> None:
         # A write by somebody else proves it as well.
-        with contextlib.suppress(Busy), translated(self._ledger.folder):
+        with contextlib.suppress(Busy), translate_errors(self._ledger.folder):
             self._ledger.database.execute("BEGIN IMMEDIATE")
             try:
                 self._ledger.database.execute(SET_META, ("tried", "1"))
@@ -67,7 +67,7 @@ class LedgerUpkeep:
         ledger = self._ledger
         with ledger.transaction(even_older=True):
             noted = ledger.head.read()
-            for grant_id in ledger.unrevoked(noted) if noted else ():
+            for grant_id in ledger.find_unrevoked(noted) if noted else ():
                 ledger.grants.revoke(grant_id, "again, after the ledger was restored", Actor.SYSTEM)
         ledger.head.note(ledger.last_seq(), ledger.last_hash())
 

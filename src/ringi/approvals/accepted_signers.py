@@ -10,7 +10,7 @@ from ringi.approvals.rows import ApprovalStore
 from ringi.approvals.signers import Configured, accepted
 from ringi.approvals.signers_document import RequiredProof, SignerFile
 from ringi.approvals.signing import SignerList, SshSignatures
-from ringi.config.file import guarded, project_bytes
+from ringi.config.file import project_bytes, read_guarded
 from ringi.config.keys import Config, KeyOrigin
 from ringi.config.load import executable
 from ringi.config.pins import SIGNERS, Trust
@@ -97,7 +97,7 @@ def _projects(root: Path, environment: Mapping[str, str]) -> bytes | None:
     file = signers_file(root)
     try:
         verdict = Trust(root, environment).state(executable(root))
-        data = guarded(file, project_bytes)
+        data = read_guarded(file, project_bytes)
     except BadConfiguration:
         return None
     # Compare with the pinned bytes: the file may have changed since the verdict.

@@ -183,7 +183,7 @@ class Grants:
     def approve(self, stored: StoredPlan, grant: Grant, asked: ApprovalRequest, data: bytes) -> Approval:
         """Uses the grant for the request; `data` is what would be approved now. Raises GrantRefused."""
         document, name = stored.document, f"p{stored.number}"
-        subject = codec.trusted(data, ApprovalSubject, "approval")
+        subject = codec.decode_own(data, ApprovalSubject, "approval")
         _require_cover(self._workspace, stored, _standing(self._workspace, grant.id, name), subject)
         if codec.digest(data) != asked.digest:
             _refuse(grant.id, Text("something else was asked for"), name)
@@ -288,7 +288,7 @@ def _state(workspace: Workspace, stored: StoredGrant) -> GrantState:
 
 def use_of(approval: Approval) -> GrantUse:
     """What an approval through a grant took from it."""
-    proof, said = approval.proof, codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
+    proof, said = approval.proof, codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval")
     return GrantUse(
         approval.id,
         approval.subject_id,
@@ -475,7 +475,7 @@ def _as_utc(moment: str) -> str:
 
 
 def _subject(grant: Grant) -> GrantSubject:
-    return codec.trusted(grant.subject.encode(), GrantSubject, "standing approval")
+    return codec.decode_own(grant.subject.encode(), GrantSubject, "standing approval")
 
 
 def _use_of(stored: StoredPlan) -> _Use:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from ringi.approvals.document import NAMESPACE
 from ringi.config.pins import SIGNERS
 from ringi.errors import InTheWay, NotFound, SigningFailed, StorageFailed, Unreadable
-from ringi.kernel.fs import FileTooLarge, OsFileSystem, opened, read_bounded, replace_file
+from ringi.kernel.fs import FileTooLarge, OsFileSystem, open_for_block, read_bounded, replace_file
 from ringi.kernel.lock import FileLock
 from ringi.kernel.places import user_folder
 from ringi.kernel.text import Text, deceiving
@@ -93,7 +93,7 @@ def users_bytes(place: Path) -> bytes | None:
     """None if there is no file. Raises InTheWay if somebody else could have written it."""
     fs = OsFileSystem()
     try:
-        with opened(fs, fs.open_root(place.parent)) as folder:
+        with open_for_block(fs, fs.open_root(place.parent)) as folder:
             entry = fs.entry(folder, place.name)
             if entry is not None and entry.size > _MAX_LIST_BYTES:
                 raise InTheWay(what=str(place), why=Text("it is too large"))

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from ringi.kernel.process.agent_above import by_process, by_variable, is_ringi_with
 from ringi.kernel.process.ancestors import Ancestor, ancestors
 from ringi.kernel.process.environment import WITH_VARIABLE
-from ringi.kernel.process.terminal import opened_at
+from ringi.kernel.process.terminal import terminal_opening_time
 from ringi.kernel.text import Text
 
 _UNKNOWN_AGENT: Final = "with:"
@@ -71,7 +71,7 @@ class TerminalPerson:
 
     def since(self) -> str:
         try:
-            opened = datetime.fromtimestamp(opened_at(0), UTC)
+            opened = datetime.fromtimestamp(terminal_opening_time(0), UTC)
         except OSError:
             return ""
         return opened.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"

@@ -58,7 +58,7 @@ class Approvals:
 
     def of(self, subject_id: str) -> tuple[Approval, ...]:
         intents = [
-            codec.trusted(as_bytes(row[0]), _Intent, "intent")
+            codec.decode_own(as_bytes(row[0]), _Intent, "intent")
             for row in self._ledger.select(_INTENTS, subject_id)
         ]
         used = {intent.approval_id: intent.id for intent in intents}
@@ -104,7 +104,7 @@ class Approvals:
 
 
 def as_request(document: object) -> ApprovalRequest:
-    return codec.trusted(as_bytes(document), ApprovalRequest, "approval request")
+    return codec.decode_own(as_bytes(document), ApprovalRequest, "approval request")
 
 
 def as_approval(document: object, run_id: object, used: Mapping[str, str]) -> Approval:
@@ -115,7 +115,7 @@ def as_approval(document: object, run_id: object, used: Mapping[str, str]) -> Ap
 
 
 def _read(document: object) -> Approval:
-    return codec.trusted(as_bytes(document), Approval, "approval")
+    return codec.decode_own(as_bytes(document), Approval, "approval")
 
 
 _ADD_GRANT: Final = (
@@ -140,7 +140,7 @@ class GrantRows:
     def all(self) -> tuple[StoredGrant, ...]:
         return tuple(
             StoredGrant(
-                codec.trusted(as_bytes(document), Grant, "grant"),
+                codec.decode_own(as_bytes(document), Grant, "grant"),
                 None if revoked_at is None else str(revoked_at),
             )
             for document, revoked_at in self._ledger.select(_GRANTS)

@@ -252,12 +252,12 @@ def opened(line: bytes) -> Opened:
 def _read(data: bytes, kind: type[T], what: str) -> T:
     """As we spell it, it hides nothing that the slow way would refuse."""
     try:
-        found = codec.trusted(data, kind, what)
+        found = codec.decode_own(data, kind, what)
         if codec.canonical(found) == data:
             return found
     except (BadDocument, NewerVersion):
         pass
-    return codec.foreign(data, kind, what)
+    return codec.decode_foreign(data, kind, what)
 
 
 def steps_of(statement: InToto) -> Iterator[PathChange]:

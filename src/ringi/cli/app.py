@@ -11,7 +11,7 @@ import click
 
 from ringi.cli.ui import Ui
 from ringi.kernel.places import Places, find_root, places_of
-from ringi.kernel.text import COMMIT_SHOWN, Text, stored
+from ringi.kernel.text import COMMIT_SHOWN, Text, restore_text
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -133,7 +133,9 @@ class App:
         if commit.commit:
             self.ui.line(Text("Its commit {id} was made.", id=commit.commit[:COMMIT_SHOWN]), indent=2)
         else:
-            self.ui.line(Text("There is no commit: {why}", why=stored(commit.why)), style="yellow", indent=2)
+            self.ui.line(
+                Text("There is no commit: {why}", why=restore_text(commit.why)), style="yellow", indent=2
+            )
             self.ui.next_step(f"ringi show {plan}")
 
     def _tell_command(self, event: "LoggedEvent") -> None:

@@ -80,13 +80,13 @@ def document_in(data: bytes, kind: type[T], name: str, schema: str) -> T:
     """What was read from the file of this name. Raises BadDocument with all that is wrong with it."""
     what = Text("standard input") if name == STDIN else name
     try:
-        return codec.foreign(data, kind, what)
+        return codec.decode_foreign(data, kind, what)
     except BadDocument as error:
-        from ringi.kernel.problems import faults, told  # noqa: PLC0415  # only if something is wrong
+        from ringi.kernel.problems import faults, format_faults  # noqa: PLC0415  # only if something is wrong
 
         why = error.details["why"]
         if not isinstance(why, Text):
-            why = told(faults(codec.parsed(data, what), kind))
+            why = format_faults(faults(codec.parse_json(data, what), kind))
         raise BadDocument(what=what, why=why, see=f"ringi check --schema {schema}") from None
 
 

@@ -11,7 +11,7 @@ from ringi.approvals.signing import sign
 from ringi.cli.app import App
 from ringi.kernel.lines import Style
 from ringi.kernel.process.terminal import discard_pending_input
-from ringi.kernel.text import Text, translated
+from ringi.kernel.text import Text, translate
 
 LONGEST_DIFF: Final = 300
 """Lines of a diff shown before a question."""
@@ -29,7 +29,7 @@ def ask(app: App, question: Text) -> str:
     app.ui.out.flush()
     # Discard before the question appears, so that an immediate answer counts.
     discard_pending_input(sys.stdin.fileno())
-    app.ui.out.write(app.ui.styled(translated(question), "bold") + " ")
+    app.ui.out.write(app.ui.styled(translate(question), "bold") + " ")
     app.ui.out.flush()
     try:
         line = sys.stdin.readline()

@@ -12,7 +12,7 @@ from ringi.cli.app import App
 from ringi.cli.ui import cut, terminal_columns, width
 from ringi.errors import NotFound
 from ringi.kernel.lines import Line
-from ringi.kernel.text import Text, translated, visible
+from ringi.kernel.text import Text, translate, visible
 from ringi.plans import words
 from ringi.plans.document import PlanDocument, PlanRef, PlanStatus
 from ringi.plans.overlaps import shared_files
@@ -158,7 +158,7 @@ def _facts(ref: PlanRef, columns: int | None) -> Text:
 
     if columns is None:
         return with_title(ref.title)
-    room = columns - 2 - width(translated(with_title("")))
+    room = columns - 2 - width(translate(with_title("")))
     return with_title(_cut(ref.title, max(room, _LEAST_TITLE)))
 
 
@@ -217,7 +217,7 @@ def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
     columns = terminal_columns(app.ui.out)
     for ref in planning[:_MOST]:
         facts = Text("{age}   {phase}", age=age(ref.updated_at), phase=session_phase(ref))
-        room = None if columns is None else max(columns - 5 - width(translated(facts)), _LEAST_TITLE)
+        room = None if columns is None else max(columns - 5 - width(translate(facts)), _LEAST_TITLE)
         app.ui.line(Text("{title}   {facts}", title=_cut(ref.title, room), facts=facts), indent=2)
         _step(app, f"ringi plan --resume {names[ref.session_id]}")
     if len(planning) > _MOST:
@@ -239,7 +239,7 @@ def _show_runs(app: App, runs: "Sequence[RunRef]") -> None:
         facts = Text(
             "{age}   {phase}", age=age(run.updated_at), phase=with_progress(phase, run.done, len(run.steps))
         )
-        room = None if columns is None else max(columns - 5 - width(translated(facts)), _LEAST_TITLE)
+        room = None if columns is None else max(columns - 5 - width(translate(facts)), _LEAST_TITLE)
         title = _cut(title_of(run.instruction), room)
         app.ui.line(Text("{title}   {facts}", title=title, facts=facts), indent=2)
         if run.stop:

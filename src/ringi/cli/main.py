@@ -32,7 +32,7 @@ from ringi.errors import (
 )
 from ringi.kernel.fs import read_bounded
 from ringi.kernel.places import find_root, places_of, project_file, user_file
-from ringi.kernel.process.progress import Count, watched
+from ringi.kernel.process.progress import Count, watch_progress
 from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text
 
@@ -259,7 +259,7 @@ def cli(ctx: click.Context, workspace: Path, as_json: bool, lang: str | None) ->
     ctx.obj = app
     ctx.call_on_close(app.close)
     if not as_json and sys.stderr.isatty() and environment.get("TERM", "dumb") != "dumb":
-        ctx.with_resource(watched(partial(_count_on, ui)))
+        ctx.with_resource(watch_progress(partial(_count_on, ui)))
     if ctx.invoked_subcommand is None:
         from ringi.cli.home import home  # noqa: PLC0415  # only for ringi alone
 

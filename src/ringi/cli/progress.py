@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Self, TextIO
 from ringi.cli.app import App
 from ringi.cli.ui import Ui, folded, width
 from ringi.kernel.process.progress import Count
-from ringi.kernel.text import Text, translated
+from ringi.kernel.text import Text, translate
 from ringi.models.prompt import ModelProgress
 from ringi.sessions.view import progress
 
@@ -100,7 +100,7 @@ class ModelStatusLine(StatusLine):
         self._last = reported
 
     def _words(self) -> str:
-        return translated(progress(time.monotonic() - self._began, self._last))
+        return translate(progress(time.monotonic() - self._began, self._last))
 
 
 class Counter(StatusLine):
@@ -116,10 +116,10 @@ class Counter(StatusLine):
         done, total = self._count.look()
         words = self._count.words
         if not done:
-            return translated(Text("{work} …", work=words))
+            return translate(Text("{work} …", work=words))
         if not total:
-            return translated(Text("{work}: {done}", work=words, done=f"{done:,}"))
-        return translated(Text("{work}: {done} of {total}", work=words, done=f"{done:,}", total=f"{total:,}"))
+            return translate(Text("{work}: {done}", work=words, done=f"{done:,}"))
+        return translate(Text("{work}: {done} of {total}", work=words, done=f"{done:,}", total=f"{total:,}"))
 
 
 def progress_on(app: App) -> ModelStatusLine:

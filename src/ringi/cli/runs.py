@@ -18,7 +18,7 @@ from ringi.errors import NoRun
 from ringi.kernel import codec
 from ringi.kernel.lines import Line
 from ringi.kernel.lock import PassingLock
-from ringi.kernel.text import translated
+from ringi.kernel.text import translate
 from ringi.models.budget import by_phase
 from ringi.runs.changed_steps import follow_plans
 from ringi.runs.criteria import CriterionResult, criteria
@@ -96,7 +96,7 @@ class RunReader:
 
     def _standing(self, run: Run) -> Iterator[tuple[str, str]]:
         for grant, revoked_at in self.ledger.grants.all():
-            subject = codec.trusted(grant.subject.encode(), GrantSubject, "standing approval")
+            subject = codec.decode_own(grant.subject.encode(), GrantSubject, "standing approval")
             if revoked_at is None and subject.scope.run and subject.scope.run.run_id == run.run_id:
                 yield grant.id, subject.expires_at
 
@@ -143,12 +143,12 @@ def _shown(looked: Looked) -> dict[str, Any]:
         {
             "step_id": state.step_id,
             "title": titles.get(state.step_id, ""),
-            "facts": [translated(fact) for fact in step_facts(state, status_of(run, state))],
+            "facts": [translate(fact) for fact in step_facts(state, status_of(run, state))],
         }
         for state in run.steps
     ]
-    phase = translated(phase_now(run, working=looked.working))
-    return {"phase": phase, "why": translated(run.stop.why) if run.stop else "", "steps": steps}
+    phase = translate(phase_now(run, working=looked.working))
+    return {"phase": phase, "why": translate(run.stop.why) if run.stop else "", "steps": steps}
 
 
 def _revision(process: Process, record: RevisionRecord) -> dict[str, Any]:

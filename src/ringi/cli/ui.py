@@ -13,7 +13,7 @@ import click
 
 from ringi.errors import RingiError
 from ringi.kernel.lines import Line, Style, TextSpan, prose
-from ringi.kernel.text import Text, escaped, is_mark, shown, translated, visible
+from ringi.kernel.text import Text, escape_json, is_mark, show_value, translate, visible
 
 _LONGEST_LINE: Final = 1000
 _ODD: Final = "surrogatepass"
@@ -45,7 +45,7 @@ _PIECE: Final = rf"\s+|[{_WIDE}]|[^\s{_WIDE}]+"
 
 
 def _raw(text: Text | str) -> str:
-    return translated(text) if isinstance(text, Text) else text
+    return translate(text) if isinstance(text, Text) else text
 
 
 class Ui:
@@ -57,7 +57,7 @@ class Ui:
 
     def line(self, text: Text | str = "", *, style: str = "", indent: int = 0) -> None:
         """A `str` must be our own; put anything untrusted into a Text's details."""
-        words = translated(text) if isinstance(text, Text) else text
+        words = translate(text) if isinstance(text, Text) else text
         try:
             print(" " * indent + self.styled(words, style), file=self.out)
         except OSError as error:
@@ -80,7 +80,7 @@ class Ui:
             if line.folds:
                 yield from self._folded(line)
             else:
-                words = "".join(self.styled(shown(span.text), span.style) for span in self._spans(line))
+                words = "".join(self.styled(show_value(span.text), span.style) for span in self._spans(line))
                 yield " " * line.indent + visible(line.mark, keep="") + words
 
     def prose(self, text: Text | str, style: Style = Style.PLAIN, *, indent: int = 0, mark: str = "") -> None:
@@ -128,7 +128,9 @@ class Ui:
         """The answer for programs."""
         from ringi.kernel import codec  # noqa: PLC0415  # not needed to show help
 
-        sys.stdout.write(escaped(codec.pretty(document).decode(), only_ascii=not speaks_unicode(sys.stdout)))
+        sys.stdout.write(
+            escape_json(codec.pretty(document).decode(), only_ascii=not speaks_unicode(sys.stdout))
+        )
 
     def patch(self, patch: bytes) -> None:
         """The exact bytes if a program reads them; filtered text on a terminal."""
@@ -184,10 +186,10 @@ class Ui:
             self.line(rest, style="yellow", indent=2)
 
     def error(self, error: RingiError) -> None:
-        words = translated(Text(error.message, **error.details))
+        words = translate(Text(error.message, **error.details))
         print(self.styled("✗ ", "red") + words, file=sys.stderr)
         if error.hint:
-            print("  " + translated(Text(error.hint, **error.details)), file=sys.stderr)
+            print("  " + translate(Text(error.hint, **error.details)), file=sys.stderr)
 
 
 def speaks_unicode(out: TextIO) -> bool:
@@ -254,7 +256,7 @@ def _changed_words(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
 
 def help_lines(texts: Iterable[Text]) -> Iterable[Line]:
     """Keys or commands and their explanations, in two columns."""
-    for words in map(translated, texts):
+    for words in map(translate, texts):
         explained = re.fullmatch(_EXPLAINED, words)
         mark, rest = explained.groups() if explained else ("", words)
         yield prose(rest, indent=2, mark=mark)
@@ -265,7 +267,7 @@ def json_line(document: object) -> None:
     from ringi.kernel import codec  # noqa: PLC0415  # as above
 
     text = codec.canonical(document).decode()
-    sys.stdout.write(escaped(text, only_ascii=not speaks_unicode(sys.stdout)) + "\n")
+    sys.stdout.write(escape_json(text, only_ascii=not speaks_unicode(sys.stdout)) + "\n")
     sys.stdout.flush()
 
 
@@ -282,8 +284,8 @@ def error_document(error: RingiError) -> dict[str, Any]:
     return {
         "error": {
             "code": error.code,
-            "message": translated(Text(error.message, **error.details)),
-            "hint": translated(Text(error.hint, **error.details)) if error.hint else "",
+            "message": translate(Text(error.message, **error.details)),
+            "hint": translate(Text(error.hint, **error.details)) if error.hint else "",
             "exit_code": error.exit_code,
         }
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn
 
 from ringi.errors import BadConfiguration
-from ringi.kernel.fs import EntryKind, OsFileSystem, opened, read_bounded
+from ringi.kernel.fs import EntryKind, OsFileSystem, open_for_block, read_bounded
 from ringi.kernel.text import Text
 
 MAX_FILE_BYTES: Final = 1024 * 1024
@@ -26,7 +26,7 @@ class YamlNode(NamedTuple):
     text: bool = False
 
 
-def shown(node: YamlNode) -> object:
+def plain_value(node: YamlNode) -> object:
     match node.value:
         case None:
             return Text("nothing")
@@ -65,7 +65,7 @@ def nearest_of(name: str, known: list[str]) -> str:
     return spelled[difflib.get_close_matches(name, same_end or spelled, n=1, cutoff=0.0)[0]]
 
 
-def guarded(path: Path, read: Callable[[Path], bytes | None]) -> bytes | None:
+def read_guarded(path: Path, read: Callable[[Path], bytes | None]) -> bytes | None:
     try:
         return read(path)
     except (OSError, ValueError) as error:
@@ -82,7 +82,7 @@ def user_bytes(path: Path) -> bytes | None:
             raise
         return None
     fs = OsFileSystem()
-    with opened(fs, fs.open_root(real.parent)) as folder:
+    with open_for_block(fs, fs.open_root(real.parent)) as folder:
         return _bytes(fs, folder, real.name, path)
 
 
@@ -92,13 +92,13 @@ def project_bytes(path: Path) -> bytes | None:
         root = fs.open_root(path.parent.parent)
     except FileNotFoundError:
         return None
-    with opened(fs, root):
+    with open_for_block(fs, root):
         entry = fs.entry(root, path.parent.name)
         if entry is None:
             return None
         if entry.kind is not EntryKind.FOLDER:
             raise BadConfiguration(where=str(path.parent), problem=Text("it is not a folder"))
-        with opened(fs, fs.open_folder(root, path.parent.name)) as folder:
+        with open_for_block(fs, fs.open_folder(root, path.parent.name)) as folder:
             return _bytes(fs, folder, path.name, path)
 
 
@@ -135,7 +135,7 @@ def tree(data: bytes, path: Path) -> dict[str, YamlNode]:
     if root.value is None:
         return {}
     if not isinstance(root.value, dict):
-        wrong(root, Text("it must be made of keys and values, not be {found}", found=shown(root)))
+        wrong(root, Text("it must be made of keys and values, not be {found}", found=plain_value(root)))
     return root.value
 
 

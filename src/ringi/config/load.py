@@ -17,10 +17,10 @@ from ringi.config.file import (
     MAX_SHOWN,
     YamlNode,
     as_list,
-    guarded,
     nearest_of,
+    plain_value,
     project_bytes,
-    shown,
+    read_guarded,
     tree,
     user_bytes,
     wrong,
@@ -100,18 +100,18 @@ def _by_task(
         if mine := user.get(name):
             wanted = _value(key, mine)
             if source.origin is not KeyOrigin.PROJECT or not _is_looser(key, value, wanted):
-                value, source = _joined(key, value, wanted), ValueSource(KeyOrigin.USER, mine.where)
+                value, source = _join(key, value, wanted), ValueSource(KeyOrigin.USER, mine.where)
         if theirs := project.get(name):
             if key.rule.guard.needs_trust:
                 wrong(theirs, Text("a project sets {key} for all tasks, not for one kind", key=key.name))
             wanted = _value(key, theirs)
             _refuse_looser(key, value, wanted, theirs.where)
-            value, source = _joined(key, value, wanted), ValueSource(KeyOrigin.PROJECT, theirs.where)
+            value, source = _join(key, value, wanted), ValueSource(KeyOrigin.PROJECT, theirs.where)
         if sources[key.name].origin is not KeyOrigin.ENVIRONMENT:
             yield name, (value, source)
 
 
-def _joined(key: Key, value: Value, more: Value) -> Value:
+def _join(key: Key, value: Value, more: Value) -> Value:
     if key.rule.guard.adds and isinstance(value, tuple) and isinstance(more, tuple):
         return tuple(dict.fromkeys(value + more))
     return more
@@ -149,7 +149,7 @@ def _executable(project: Mapping[str, YamlNode], workspace: Path) -> tuple[Pinne
 
 
 def _signers(workspace: Path) -> PinnedPart | None:
-    data = guarded(signers_file(workspace), project_bytes)
+    data = read_guarded(signers_file(workspace), project_bytes)
     if data is None:
         return None
     lines = data.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n")
@@ -174,7 +174,7 @@ def _settle(
     counts = not guard.needs_trust or (trust is not None and trust.trusted)
     theirs = value if project is None else _value(key, project, counts=counts)
     if project is not None and not counts:
-        notes.append(_ignored(project.where, key, trust))
+        notes.append(_explain_ignored(project.where, key, trust))
         if user is None:
             source = ValueSource(KeyOrigin.IGNORED, project.where)
     elif project is not None and not guard.adds:
@@ -203,7 +203,7 @@ def _settle(
     return value, source
 
 
-def _ignored(where: str, key: Key, trust: TrustVerdict | None) -> Text:
+def _explain_ignored(where: str, key: Key, trust: TrustVerdict | None) -> Text:
     name = key.name
     if trust is not None and trust.state is TrustState.CHANGED:
         return Text("{where}: {key} is ignored; what was trusted here changed since", where=where, key=name)
@@ -260,7 +260,7 @@ _MOST_ITEMS: Final = 500
 
 def _value(key: Key, node: YamlNode, *, counts: bool = True) -> Value:
     """`counts` is False for a value from an untrusted project."""
-    name, found = key.name, shown(node)
+    name, found = key.name, plain_value(node)
     if isinstance(key.default, tuple):
         node = as_list(node) if key.rule.pairs == ":" else node
         if not isinstance(node.value, list):
@@ -293,7 +293,7 @@ def _truth(key: Key, node: YamlNode) -> bool:
         words = _TRUTHS | numbers
         if node.value.lower() in words:
             return words[node.value.lower()]
-    return wrong(node, Text("{key} is true or false, not {found}", key=key.name, found=shown(node)))
+    return wrong(node, Text("{key} is true or false, not {found}", key=key.name, found=plain_value(node)))
 
 
 # No octal, no minutes:seconds, no infinity: YAML 1.1 reads them in surprising ways.
@@ -304,7 +304,7 @@ _DECIMAL: Final = r"-?(0|[1-9][0-9_]{0,30})?(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,3}
 
 def _number(key: Key, node: YamlNode) -> int | float:
     whole = isinstance(key.default, int)
-    name, found = key.name, shown(node)
+    name, found = key.name, plain_value(node)
     number: int | float = math.nan
     pattern = _WHOLE if whole else _DECIMAL
     if isinstance(node.value, str) and node.plain and re.fullmatch(pattern, node.value):
@@ -326,7 +326,7 @@ def _number(key: Key, node: YamlNode) -> int | float:
 
 def _item(key: Key, node: YamlNode, counts: bool) -> str:
     node = _of_pair(key.rule.pairs, node)
-    name, found = key.name, shown(node)
+    name, found = key.name, plain_value(node)
     if not (isinstance(node.value, str) and node.text):
         if isinstance(key.default, str):
             wrong(node, Text("{key} is a text, not {found}; quotes make a text", key=name, found=found))
@@ -352,7 +352,9 @@ def _of_pair(wanted: str, node: YamlNode) -> YamlNode:
 
 
 def _refuse(key: Key, node: YamlNode, form: TextForm) -> NoReturn:
-    wrong(node, Text("{key} cannot hold {found}: {why}", key=key.name, found=shown(node), why=form.words))
+    wrong(
+        node, Text("{key} cannot hold {found}: {why}", key=key.name, found=plain_value(node), why=form.words)
+    )
 
 
 # The environment.
@@ -396,7 +398,7 @@ def _settings(
 
     With an environment it is the user's file: then the values for this repository come last.
     """
-    data = guarded(path, read)
+    data = read_guarded(path, read)
     if data is None:
         return None
     top = tree(data, path)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from ringi.errors import InTheWay, RingiError, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.document import Document, Versioned
-from ringi.kernel.fs import OsFileSystem, opened, replace_file
+from ringi.kernel.fs import OsFileSystem, open_for_block, replace_file
 from ringi.kernel.lock import FileLock
 from ringi.kernel.places import state_name, trust_file
 from ringi.kernel.text import Text
@@ -128,7 +128,7 @@ class Trust:
     def state(self, parts: tuple[PinnedPart, ...]) -> TrustVerdict:
         digest = self._digest(parts)
         try:
-            pin = self._pinned(self._read())
+            pin = self._find_pin(self._read())
         except InTheWay as error:
             state = TrustState.UNTRUSTED if parts else TrustState.NOTHING
             return TrustVerdict(state, parts, digest, problem=error)
@@ -147,7 +147,7 @@ class Trust:
 
     def revoke(self, *, at: str, by: str) -> Pin | None:
         """Returns the previous pin; None if there was none."""
-        pin = self._pinned(self._read())
+        pin = self._find_pin(self._read())
         if pin is not None:
             self._write(None, TrustRecord(TrustAct.REVOKED, self._path, pin.digest, at, by))
         return pin
@@ -156,7 +156,7 @@ class Trust:
         bound = {"workspace": self._path, "parts": [[part.name, part.sha256] for part in parts]}
         return codec.digest(codec.canonical(bound))
 
-    def _pinned(self, pins: Pins) -> Pin | None:
+    def _find_pin(self, pins: Pins) -> Pin | None:
         pin = pins.workspaces.get(self._name)
         return pin if pin is not None and pin.path == self._path else None
 
@@ -173,7 +173,7 @@ class Trust:
     def _read(self) -> Pins:
         place, fs = self._place(), OsFileSystem()
         try:
-            with opened(fs, fs.open_root(place.parent)) as folder:
+            with open_for_block(fs, fs.open_root(place.parent)) as folder:
                 entry = fs.entry(folder, place.name)
                 if entry is not None and entry.size > codec.MAX_DOCUMENT_BYTES:
                     raise InTheWay(what=str(self.file), why=Text("it is too large"))
@@ -185,7 +185,7 @@ class Trust:
         if entry.owner != os.geteuid() or entry.mode & _OTHERS_WRITE:
             raise InTheWay(what=str(self.file), why=Text("another user could have written it"))
         try:
-            return codec.foreign(data, Pins, place.name)
+            return codec.decode_foreign(data, Pins, place.name)
         except RingiError as error:
             raise InTheWay(what=str(self.file), why=_why(error)) from None
 

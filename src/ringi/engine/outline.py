@@ -115,7 +115,7 @@ def similar_outline(workspace: Workspace, request: str) -> CachedPlanOffer | Non
 
 
 def _again(workspace: Workspace, engine: PlanningEngine, offer: CachedPlanOffer) -> Outcome:
-    plan = codec.foreign(offer.plan.value.encode(), PlanningDocument, "plan")
+    plan = codec.decode_foreign(offer.plan.value.encode(), PlanningDocument, "plan")
     workspace.cache.took(offer)
     engine.asked.append(LoggedCall(Purpose.OUTLINE, offer.plan.model, workspace.cache.usage(offer)))
     return adopted(engine.context, offer.plan.task, plan)

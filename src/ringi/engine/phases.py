@@ -57,7 +57,7 @@ class Phases:
     def decomposed(self, span: Span, count: int, failed: DecompositionFailed | None) -> None:
         if failed is not None:
             self._say(LogLevel.WARN, "Task decomposition failed", failed.message)
-            span.failed("decomposition_failed")
+            span.note_failure("decomposition_failed")
         else:
             self._say(LogLevel.INFO, f"Task decomposition: {_so_many(count, 'subtask')}")
         span.note({COUNT: count})
@@ -66,7 +66,7 @@ class Phases:
         count = len(plan.actions or ())
         if findings:
             self._say(LogLevel.WARN, f"Action plan refused: {_so_many(findings, 'finding')}")
-            span.failed("plan_refused")
+            span.note_failure("plan_refused")
         else:
             self._say(LogLevel.INFO, f"Action plan generated: {_so_many(count, 'action')}")
         span.note({COUNT: count})

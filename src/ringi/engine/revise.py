@@ -69,7 +69,7 @@ def change_of(remedy: NewRemedy) -> Change:
 def _arguments(text: str) -> dict[str, Any]:
     """None that can be read: the call is asked for once more."""
     try:
-        found = codec.parsed(text.encode(errors="replace"), "arguments") if text.strip() else {}
+        found = codec.parse_json(text.encode(errors="replace"), "arguments") if text.strip() else {}
     except BadDocument:
         return {}
     return found if isinstance(found, dict) else {}

@@ -11,7 +11,7 @@ import msgspec
 from ringi.engine.document import ActionPlan, Complexity, GoalUnderstanding, Subtask
 from ringi.engine.order import Order, normal, ordered
 from ringi.engine.run_plan import LONGEST_LINE, MOST_STEPS, Path
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.models.usage import Language
 from ringi.policy.globs import inside
 from ringi.project.context import FileKind, ProjectFacts
@@ -258,7 +258,7 @@ def fit(paths: Iterable[str]) -> tuple[str, ...]:
 def taken(texts: Iterable[str], kind: Any) -> tuple[str, ...]:
     def fits(text: str) -> bool:
         try:
-            msgspec.convert(text, prepared(kind))
+            msgspec.convert(text, prepare(kind))
         except msgspec.ValidationError:
             return False
         return True

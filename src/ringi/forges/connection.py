@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urljoin
 
 from ringi.errors import BadForgeAnswer, ForgeFailed, ForgeUnreachable
-from ringi.kernel.process.network import origin, proxy_for, shortened, trust
+from ringi.kernel.process.network import origin, proxy_for, shorten_scrubbed, trust
 from ringi.kernel.text import Text
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class ForgeConnection:
         while reply.status in _REDIRECTS:
             url, hops = _joined(url, reply.headers.get("location", "")), hops + 1
             if method != "GET" or hops > _MOST_HOPS or origin(url) != origin(self.address.api):
-                where = shortened(url.partition("?")[0], self._scrub)
+                where = shorten_scrubbed(url.partition("?")[0], self._scrub)
                 why = Text("it redirects to {where}, and the token is not sent there", where=where)
                 raise ForgeFailed(host=self.address.host, why=why)
             reply = self._sent(method, url, data)
@@ -124,7 +124,7 @@ class ForgeConnection:
     def _body(self, response: httpx2.Response) -> bytes:
         packed = response.headers.get("content-encoding", "identity")
         if packed != "identity":
-            raise self._bad(Text("it is compressed ({how})", how=shortened(packed, self._scrub)))
+            raise self._bad(Text("it is compressed ({how})", how=shorten_scrubbed(packed, self._scrub)))
         pieces, size = [], 0
         until = self._monotonic() + CALL_SEC
         for piece in response.iter_raw():
@@ -188,7 +188,7 @@ def _open(address: ForgeAddress, scrub: Callable[[str], str]) -> httpx2.Client:
         )
     # Unreadable certificates, or a proxy that is invalid or unsupported.
     except (OSError, ValueError, ImportError, httpx2.InvalidURL) as error:
-        why = shortened(str(error), scrub)
+        why = shorten_scrubbed(str(error), scrub)
     raise ForgeUnreachable(host=address.host, why=why)
 
 

@@ -29,7 +29,7 @@ from ringi.errors import (
 )
 from ringi.forges.connection import CALL_SEC, MOST_BYTES, ForgeAddress, ForgeConnection, ForgeToken, HttpReply
 from ringi.kernel.document import decoder
-from ringi.kernel.process.network import shortened
+from ringi.kernel.process.network import shorten_scrubbed
 from ringi.kernel.text import Text, lazy_pattern
 
 T = TypeVar("T")
@@ -146,7 +146,7 @@ class ForgeClient:
 
     def told(self, words: str) -> str:
         """Words from outside as an error may show them."""
-        return shortened(words, self._scrub)
+        return shorten_scrubbed(words, self._scrub)
 
     def once(self, find: Callable[[], T | None], make: Callable[[], T]) -> T:
         """What is there already, or is made now; never made twice because an answer got lost."""
@@ -167,12 +167,12 @@ class ForgeClient:
     def read(self, reply: HttpReply, kind: type[T]) -> T:
         told = reply.headers.get("content-type", "")
         if "json" not in told.lower():
-            why = Text("it is {kind}, not JSON", kind=shortened(told, self._scrub) or "—")
+            why = Text("it is {kind}, not JSON", kind=shorten_scrubbed(told, self._scrub) or "—")
             raise self._bad(why)
         try:
             return decoder(kind).decode(reply.body)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            why_not = shortened(str(error), self._scrub)
+            why_not = shorten_scrubbed(str(error), self._scrub)
         raise self._bad(why_not)
 
     # One call, repeated as far as that is harmless.
@@ -218,7 +218,7 @@ class ForgeClient:
             unreachable, arrived = _deepest(error), True
         else:
             return self._judged(method, what, reply)
-        why = shortened(unreachable, self._scrub)
+        why = shorten_scrubbed(unreachable, self._scrub)
         return _Later(ForgeUnreachable(host=self.address.host, why=why), None, arrived)
 
     # What an answer means.
@@ -227,7 +227,7 @@ class ForgeClient:
         status, host = reply.status, self.address.host
         if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
             return reply
-        said = shortened(_said(reply), self._scrub)
+        said = shorten_scrubbed(_said(reply), self._scrub)
         words = f"HTTP {status}: {said}" if said else f"HTTP {status}"
         if status in _BUSY or (status == HTTPStatus.FORBIDDEN and _is_limited(reply, said)):
             wait = self._asked_pause(reply)

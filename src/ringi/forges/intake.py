@@ -23,7 +23,7 @@ from ringi.forges.listen import ForgeListener, Spoken
 from ringi.forges.markdown import VisibleText, seen
 from ringi.forges.terms import approved_here, terms_here
 from ringi.forges.view import NAME_ISSUE, change_name, item_name
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.lines import Line, Style, prose
 from ringi.kernel.lines import line as line_of
 from ringi.kernel.problems import Level
@@ -279,7 +279,7 @@ def _request(intake: Intake) -> Request:
     if intake.title:
         found = read_request(f"# {title}\n\n{intake.said[0].words.bare}")
         if not any(one.level is Level.FAIL for one in found.problems):
-            return msgspec.convert(found.raw, prepared(Request))
+            return msgspec.convert(found.raw, prepare(Request))
     return Request(title=title, test_instructions={})
 
 

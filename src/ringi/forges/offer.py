@@ -45,7 +45,7 @@ from ringi.forges.progress import tell_run
 from ringi.forges.terms import reviews_count
 from ringi.forges.view import change_name, item_name, not_pushed
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
-from ringi.kernel.words import kept
+from ringi.kernel.words import keep_text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import PlanDocument, selected
 from ringi.plans.offer import offer_order, set_offered
@@ -222,7 +222,7 @@ def _leave(there: _OnForge, error: RingiError) -> None:
         again = f"ringi continue {there.run.run_id}"
         code = StopCode.BRANCH_MOVED if isinstance(error, OfferMoved) else StopCode.APPROVAL_NEEDED
         stop = there.stop(code, why, Text(error.hint, **error.details) if error.hint and decided else again)
-    there.save(f"left: {error.code}", stop=stop, left=mask(str(why)), left_told=kept(why, mask))
+    there.save(f"left: {error.code}", stop=stop, left=mask(str(why)), left_told=keep_text(why, mask))
     if isinstance(error, ChangeOver | ChangeTaken) or not isinstance(
         error, ForgeFailed | NoForgeToken | NoExtra
     ):

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import msgspec
 
 from ringi.errors import BadDocument, NewerVersion
-from ringi.kernel.document import KNOWN_VERSION, OpenDocument, decoder, prepared
+from ringi.kernel.document import KNOWN_VERSION, OpenDocument, decoder, prepare
 from ringi.kernel.text import Text
 
 T = TypeVar("T")
@@ -38,9 +38,9 @@ def pretty(document: object) -> bytes:
 def _plain(document: object) -> object:
     if not isinstance(document, OpenDocument):
         return document
-    from ringi.kernel.open_documents import unfolded  # noqa: PLC0415  # most commands have no open documents
+    from ringi.kernel.open_documents import unfold  # noqa: PLC0415  # most commands have no open documents
 
-    return unfolded(document)
+    return unfold(document)
 
 
 def _is_open(kind: object) -> bool:
@@ -48,12 +48,12 @@ def _is_open(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, OpenDocument)
 
 
-def _folded(raw: object, kind: type) -> object:
+def _fold(raw: object, kind: type) -> object:
     if not _is_open(kind):
         return raw
-    from ringi.kernel.open_documents import folded  # noqa: PLC0415  # as above
+    from ringi.kernel.open_documents import fold  # noqa: PLC0415  # as above
 
-    return folded(raw, kind)
+    return fold(raw, kind)
 
 
 def digest(data: bytes) -> str:
@@ -70,11 +70,11 @@ def blob_id(data: bytes, *, like: str) -> str:
     return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def trusted(data: bytes, kind: type[T], what: str) -> T:
+def decode_own(data: bytes, kind: type[T], what: str) -> T:
     """Decode what the program itself wrote into the ledger."""
     try:
         if _is_open(kind):
-            return msgspec.convert(_folded(msgspec.json.decode(data), kind), type=prepared(kind))
+            return msgspec.convert(_fold(msgspec.json.decode(data), kind), type=prepare(kind))
         return decoder(kind).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         _refuse_newer(data, what)
@@ -87,22 +87,22 @@ def require(value: object, kind: type[msgspec.Struct], what: str) -> None:
         why = Text("it is {found}, not {wanted}", found=type(value).__name__, wanted=kind.__name__)
         raise BadDocument(what=what, why=why)
     try:
-        msgspec.convert(msgspec.to_builtins(value), prepared(kind))
+        msgspec.convert(msgspec.to_builtins(value), prepare(kind))
     except (msgspec.ValidationError, TypeError) as error:
         raise BadDocument(what=what, why=str(error)) from None
 
 
-def foreign(data: bytes, kind: type[T], what: str | Text) -> T:
+def decode_foreign(data: bytes, kind: type[T], what: str | Text) -> T:
     """Decode a document from outside: bounded in size and depth, no key twice, no unknown field."""
-    raw = parsed(data, what)
+    raw = parse_json(data, what)
     _check_version(raw, what)
     try:
-        return msgspec.convert(_folded(raw, kind), type=prepared(kind))
+        return msgspec.convert(_fold(raw, kind), type=prepare(kind))
     except (msgspec.ValidationError, RecursionError) as error:
         raise BadDocument(what=what, why=str(error)) from None
 
 
-def parsed(data: bytes, what: str | Text) -> Any:
+def parse_json(data: bytes, what: str | Text) -> Any:
     """JSON from outside as Python has it; what cannot be kept exactly is refused."""
     import json  # noqa: PLC0415  # `ringi` alone reads none, and starts sooner
 

@@ -32,7 +32,7 @@ def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
     return found
 
 
-def prepared(kind: type[T]) -> type[T]:
+def prepare(kind: type[T]) -> type[T]:
     """The same kind, for whatever decodes or converts without its decoder."""
     decoder(kind)
     return kind

@@ -10,20 +10,20 @@ from typing import Any
 from msgspec import NODEFAULT, UNSET, inspect
 from msgspec.structs import fields
 
-from ringi.kernel.document import EXTRA, OpenDocument, prepared
+from ringi.kernel.document import EXTRA, OpenDocument, prepare
 
 
-def folded(raw: object, kind: type) -> object:
+def fold(raw: object, kind: type) -> object:
     """Plain JSON values with every unknown field of an open document moved into its `extra`."""
-    return _folded(raw, _info(kind))
+    return _fold(raw, _info(kind))
 
 
-def unfolded(value: object) -> object:
+def unfold(value: object) -> object:
     """What is encoded: fields in their order, those of `extra` last. Other documents stay as they are."""
     if isinstance(value, OpenDocument):
         return _fields(value)
     if isinstance(value, tuple | list):
-        return [unfolded(one) for one in value]
+        return [unfold(one) for one in value]
     return value
 
 
@@ -42,28 +42,28 @@ def without_extra(schema: Any) -> Any:
 
 @cache
 def _info(kind: type) -> inspect.Type:
-    return inspect.type_info(prepared(kind))
+    return inspect.type_info(prepare(kind))
 
 
-def _folded(raw: object, info: inspect.Type) -> object:
+def _fold(raw: object, info: inspect.Type) -> object:
     match info, raw:
         case inspect.StructType(), dict():
-            return _folded_fields(raw, info)
+            return _fold_fields(raw, info)
         case inspect.UnionType(), dict():
-            return _folded(raw, _member(raw, info))
+            return _fold(raw, _member(raw, info))
         case inspect.UnionType(), list():
             lists = [one for one in info.types if isinstance(one, inspect.VarTupleType | inspect.ListType)]
-            return _folded(raw, lists[0]) if lists else raw
+            return _fold(raw, lists[0]) if lists else raw
         case ((inspect.VarTupleType() | inspect.ListType()), list()):
-            return [_folded(one, info.item_type) for one in raw]
+            return [_fold(one, info.item_type) for one in raw]
         case inspect.DictType(), dict():
-            return {key: _folded(one, info.value_type) for key, one in raw.items()}
+            return {key: _fold(one, info.value_type) for key, one in raw.items()}
     return raw
 
 
-def _folded_fields(raw: dict[str, Any], info: inspect.StructType) -> dict[str, Any]:
+def _fold_fields(raw: dict[str, Any], info: inspect.StructType) -> dict[str, Any]:
     kinds = {field.encode_name: field.type for field in info.fields if field.encode_name != EXTRA}
-    known = {key: _folded(one, kinds[key]) for key, one in raw.items() if key in kinds}
+    known = {key: _fold(one, kinds[key]) for key, one in raw.items() if key in kinds}
     rest = {key: one for key, one in raw.items() if key not in kinds}
     if info.tag_field in rest:
         known[info.tag_field] = rest.pop(info.tag_field)
@@ -88,7 +88,7 @@ def _fields(value: OpenDocument) -> dict[str, Any]:
             and key != EXTRA
             and not (config.omit_defaults and one == _usual(type(value))[name])
         ):
-            found[key] = unfolded(one)
+            found[key] = unfold(one)
     return {**found, **{key: one for key, one in value.extra.items() if key not in found}}
 
 

@@ -63,7 +63,7 @@ class PatternMatcher:
             return []
         with self._lock:
             try:
-                return [(start, end) for start, end in json.loads(self._asked(text))]
+                return [(start, end) for start, end in json.loads(self._ask(text))]
             except (OSError, ValueError):
                 self.close()
                 return None
@@ -82,15 +82,15 @@ class PatternMatcher:
                     if pipe is not None:
                         pipe.close()
 
-    def _asked(self, text: str) -> bytes:
-        child = self._child or self._started()
+    def _ask(self, text: str) -> bytes:
+        child = self._child or self._start()
         assert child.stdin is not None  # noqa: S101  # both are pipes
         assert child.stdout is not None  # noqa: S101  # as above
         child.stdin.write(json.dumps(text).encode() + b"\n")
         child.stdin.flush()
         return _line(child.stdout.fileno())
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         # -I, -S: no variable and no folder of the project affects its imports.
         self._child = child = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__],

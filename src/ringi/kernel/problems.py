@@ -13,8 +13,8 @@ from msgspec import inspect as kinds
 
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel import codec
-from ringi.kernel.document import WORDS, Document, OpenDocument, prepared
-from ringi.kernel.open_documents import folded
+from ringi.kernel.document import WORDS, Document, OpenDocument, prepare
+from ringi.kernel.open_documents import fold
 from ringi.kernel.text import Text
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def faults(raw: object, kind: Any) -> tuple[Fault, ...]:
     """Where parsed JSON is not a document of the kind; none exactly if msgspec takes it."""
     try:
         if isinstance(kind, type) and issubclass(kind, OpenDocument):
-            raw = folded(raw, kind)
+            raw = fold(raw, kind)
         found = tuple(islice(_faults(raw, _info(kind), "$"), MOST_FAULTS + 1))
     except RecursionError:
         return (Fault("$", Text("it is nested too deeply")),)
@@ -97,7 +97,7 @@ def faults(raw: object, kind: Any) -> tuple[Fault, ...]:
         return (*found[:MOST_FAULTS], Fault("$", Text("there are more problems than these")))
     if not found:
         try:
-            msgspec.convert(raw, type=prepared(kind))
+            msgspec.convert(raw, type=prepare(kind))
         except (msgspec.ValidationError, RecursionError) as error:
             return (Fault("$", Text("{why}", why=str(error))),)
         except NewerVersion as error:
@@ -105,22 +105,22 @@ def faults(raw: object, kind: Any) -> tuple[Fault, ...]:
     return found
 
 
-def decoded(data: bytes, kind: type[T], what: str) -> T:
+def decode_or_explain(data: bytes, kind: type[T], what: str) -> T:
     """Like `codec.foreign`, but the error names everything that is wrong: each further try costs somebody."""
     try:
-        return codec.foreign(data, kind, what)
+        return codec.decode_foreign(data, kind, what)
     except BadDocument as error:
         if isinstance(error.details["why"], Text):
             raise
-        raise BadDocument(what=what, why=in_words(faults(codec.parsed(data, what), kind))) from None
+        raise BadDocument(what=what, why=in_words(faults(codec.parse_json(data, what), kind))) from None
 
 
 def in_words(found: Sequence[Fault]) -> str:
     """In a line."""
-    return str(told(found))
+    return str(format_faults(found))
 
 
-def told(found: Sequence[Fault]) -> Text:
+def format_faults(found: Sequence[Fault]) -> Text:
     """As `in_words`, for a reader in another language."""
     details: dict[str, object] = {}
     for n, fault in enumerate(found[:_MOST_NAMED]):
@@ -147,7 +147,7 @@ def below(path: str, key: str | int) -> str:
 
 @cache
 def _info(kind: Any) -> kinds.Type:
-    return kinds.type_info(prepared(kind))
+    return kinds.type_info(prepare(kind))
 
 
 _OBJECT: Final = ((dict,), Text("an object"))
@@ -292,18 +292,20 @@ def _one_of(known: str) -> Text:
 
 
 def _unlike(value: object, info: kinds.Type, path: str) -> Fault:
-    return Fault(path, Text("it must be {wanted}, not {found}", wanted=_wanted(info), found=_found(value)))
+    return Fault(
+        path, Text("it must be {wanted}, not {found}", wanted=_expectation(info), found=_found(value))
+    )
 
 
-def _wanted(info: kinds.Type) -> Text:
+def _expectation(info: kinds.Type) -> Text:
     match info:
         case kinds.Metadata():
-            return _wanted(info.type)
+            return _expectation(info.type)
         case kinds.LiteralType() | kinds.EnumType():
             choices = [json.dumps(one) for one in islice(_choices(info), _MOST_CHOICES)]
             return _one_of(", ".join(choices)) if len(choices) > 1 else Text("{value}", value=choices[0])
         case kinds.UnionType():
-            first, *others = dict.fromkeys(_wanted(one) for one in info.types)
+            first, *others = dict.fromkeys(_expectation(one) for one in info.types)
             for other in others:
                 first = Text("{one} or {other}", one=first, other=other)
             return first

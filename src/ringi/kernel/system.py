@@ -51,7 +51,7 @@ def process_environment() -> dict[str, str]:
     return found
 
 
-def ignored_variables() -> list[str]:
+def list_ignored_variables() -> list[str]:
     """Those of this process that `process_environment` leaves out."""
     return [name for name in _FOLDERS if _is_relative(name, os.environ.get(name, ""))]
 

@@ -52,14 +52,14 @@ def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
 
 
-def translated(text: Text) -> str:
+def translate(text: Text) -> str:
     """In the reader's language, with every detail filtered; a detail may be a Text itself."""
-    details = {name: shown(value) for name, value in text.details.items()}
+    details = {name: show_value(value) for name, value in text.details.items()}
     return gettext.gettext(text.template).format_map(details)
 
 
-def shown(value: object) -> str:
-    return translated(value) if isinstance(value, Text) else visible(str(value))
+def show_value(value: object) -> str:
+    return translate(value) if isinstance(value, Text) else visible(str(value))
 
 
 def in_language(language: str) -> Callable[[Text], str]:
@@ -124,7 +124,7 @@ def visible(text: str, *, keep: str = "\t") -> str:
     return "".join(shown)
 
 
-def shortened(path: str) -> str:
+def shorten_path(path: str) -> str:
     """Beginning and end of a path that is longer than anybody reads."""
     half = _LONGEST_SHOWN // 2
     return path if len(path) <= _LONGEST_SHOWN else f"{path[:half]}…{path[-half:]}"
@@ -140,7 +140,7 @@ def is_mark(character: str) -> bool:
     return not character.isascii() and unicodedata.category(character) in {"Mn", "Me"}
 
 
-def escaped(document: str, *, only_ascii: bool = False) -> str:
+def escape_json(document: str, *, only_ascii: bool = False) -> str:
     """A JSON document that says the same, without characters that could fool a terminal or a reader."""
     if document.isascii() and "\x7f" not in document:
         return document
@@ -169,7 +169,7 @@ def _code(character: str) -> str:
     return f"\\u{number:04x}" if number <= _LAST_OF_TWO_BYTES else f"\\U{number:08x}"
 
 
-def stored(words: str) -> Text:
+def restore_text(words: str) -> Text:
     """English text from a document: if it is one of our sentences, it is shown translated."""
     # Templates are shown unfiltered, so text that needs the filter is not ours.
     ours = not {"{", "}"} & set(words) and visible(words) == words

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import UnsetType
 
 from ringi.kernel.document import Document
-from ringi.kernel.text import Text, stored, visible
+from ringi.kernel.text import Text, restore_text, visible
 
 Mask = Callable[[str], str]
 
@@ -20,17 +20,17 @@ class KeptText(Document, frozen=True):
 Detail = KeptText | str | float | int | bool | None
 
 
-def kept(text: Text, mask: Mask = str) -> KeptText:
-    return KeptText(text.template, kept_details(text.details, mask))
+def keep_text(text: Text, mask: Mask = str) -> KeptText:
+    return KeptText(text.template, keep_details(text.details, mask))
 
 
-def kept_details(details: Mapping[str, object], mask: Mask) -> dict[str, Detail]:
-    return {name: _kept(value, mask) for name, value in details.items()}
+def keep_details(details: Mapping[str, object], mask: Mask) -> dict[str, Detail]:
+    return {name: _keep(value, mask) for name, value in details.items()}
 
 
-def _kept(value: object, mask: Mask) -> Detail:
+def _keep(value: object, mask: Mask) -> Detail:
     if isinstance(value, Text):
-        return kept(value, mask)
+        return keep_text(value, mask)
     if value is None or isinstance(value, bool | int | float):
         return value
     return whole(mask(str(value)))
@@ -41,17 +41,17 @@ def whole(text: str) -> str:
     return text.encode("utf-8", errors="replace").decode()
 
 
-def told_details(details: Mapping[str, Detail]) -> dict[str, Any]:
+def restore_details(details: Mapping[str, Detail]) -> dict[str, Any]:
     """As they were. Raises ValueError for a template that none of ours could be."""
     return {
-        name: Text(_checked(value.template), **told_details(value.details))
+        name: Text(_check_template(value.template), **restore_details(value.details))
         if isinstance(value, KeptText)
         else value
         for name, value in details.items()
     }
 
 
-def _checked(template: str) -> str:
+def _check_template(template: str) -> str:
     """Allows plain names only: a format field can also read attributes, or pad to a gigabyte."""
     for _, name, wish, conversion in Formatter().parse(template):
         if name is not None and (not name.isidentifier() or wish or conversion):
@@ -59,13 +59,13 @@ def _checked(template: str) -> str:
     return template
 
 
-def told(text: KeptText | UnsetType, english: str) -> Text:
+def restore_kept(text: KeptText | UnsetType, english: str) -> Text:
     """The kept sentence; if there is none, what the English words tell."""
     if isinstance(text, KeptText) and visible(text.template) == text.template:
         try:
-            found = Text(_checked(text.template), **told_details(text.details))
+            found = Text(_check_template(text.template), **restore_details(text.details))
             if str(found) == english:
                 return found
         except (LookupError, ValueError):
             pass  # not one of ours
-    return stored(english)
+    return restore_text(english)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ringi.errors import InTheWay
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import OsFileSystem, opened, publish, spare_of
+from ringi.kernel.fs import OsFileSystem, open_for_block, publish, spare_of
 from ringi.kernel.text import Text
 
 AGENT_FOLDER: Final = ".agent"
@@ -42,7 +42,7 @@ class AgentFolder:
     def folder(self, *names: str) -> Iterator[int]:
         """Made if missing, opened without following a link."""
         with contextlib.ExitStack() as stack:
-            folder = stack.enter_context(opened(self._fs, self._fs.open_root(self._root)))
+            folder = stack.enter_context(open_for_block(self._fs, self._fs.open_root(self._root)))
             for name in names:
                 folder = stack.enter_context(self.subfolder(folder, name))
             yield folder
@@ -59,7 +59,7 @@ class AgentFolder:
             if error.errno in {errno.ELOOP, errno.ENOTDIR}:
                 raise InTheWay(what=name, why=Text("it is a link or a file, not a folder")) from None
             raise
-        with opened(self._fs, folder):
+        with open_for_block(self._fs, folder):
             if name == AGENT_FOLDER and self._fs.entry(folder, ".gitignore") is None:
                 publish(folder, ".gitignore", IGNORE_RULES)
             yield folder
@@ -100,10 +100,10 @@ class AgentFolder:
     @contextlib.contextmanager
     def _existing(self, folder: Folder) -> Iterator[int | None]:
         with contextlib.ExitStack() as stack:
-            at = stack.enter_context(opened(self._fs, self._fs.open_root(self._root)))
+            at = stack.enter_context(open_for_block(self._fs, self._fs.open_root(self._root)))
             try:
                 for name in folder:
-                    at = stack.enter_context(opened(self._fs, self._fs.open_folder(at, name)))
+                    at = stack.enter_context(open_for_block(self._fs, self._fs.open_folder(at, name)))
             except OSError:
                 yield None
             else:

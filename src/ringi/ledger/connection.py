@@ -75,7 +75,7 @@ def connect(
     path = folder / DATABASE
     if path.is_symlink():
         raise InTheWay(what=str(path), why=Text("it is a symbolic link"))
-    with translated(folder, opening=True):
+    with translate_errors(folder, opening=True):
         # The folder protects the database files, whatever the caller's umask is.
         only_read = is_read_only(folder)
         database = sqlite3.connect(
@@ -190,7 +190,7 @@ def require_known_format(database: sqlite3.Connection, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def translated(folder: Path, *, opening: bool = False) -> Iterator[None]:
+def translate_errors(folder: Path, *, opening: bool = False) -> Iterator[None]:
     """Turns the database's errors into ours."""
     try:
         yield

@@ -7,7 +7,7 @@ from typing import Final
 
 from ringi.errors import StorageFailed
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import OsFileSystem, opened, replace_file
+from ringi.kernel.fs import OsFileSystem, open_for_block, replace_file
 
 _KEEP_CONTENT: Final = (
     "INSERT INTO contents (sha256, body, kept_until) VALUES (?, ?, ?)"
@@ -62,7 +62,7 @@ class Contents:
         if not self._unsynced:
             return
         names, self._unsynced = self._unsynced, []
-        with opened(self._fs, self._fs.open_root(self._folder)) as folder:
+        with open_for_block(self._fs, self._fs.open_root(self._folder)) as folder:
             if len(names) > _SYNC_ONE_BY_ONE:
                 self._fs.sync_everything(folder)
                 return

@@ -114,4 +114,4 @@ def text_of(document: Document) -> str:
 
 
 def as_event(document: object) -> Event:
-    return codec.trusted(as_bytes(document), Event, "event")
+    return codec.decode_own(as_bytes(document), Event, "event")

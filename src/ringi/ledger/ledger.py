@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from ringi.errors import Ambiguous, Busy, LedgerOlder, LedgerUpgraded, StorageFailed
 from ringi.kernel.system import Clock, Ids, SystemClock, new_id
-from ringi.ledger.connection import GET_META, SET_META, Row, connect, require_known_format, translated
+from ringi.ledger.connection import GET_META, SET_META, Row, connect, require_known_format, translate_errors
 from ringi.ledger.contents import Contents
 from ringi.ledger.event import FIRST_PREVIOUS, EventKind, LoggedEvent, NewEvent
 from ringi.ledger.events import Chain, EventFacts, PendingProjections, as_event
@@ -69,7 +69,7 @@ class Ledger:
     # Reading.
 
     def select(self, statement: str, *values: object) -> list[Row]:
-        with translated(self.folder):
+        with translate_errors(self.folder):
             return self.database.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
@@ -80,7 +80,7 @@ class Ledger:
             return
         # Before it begins: the ledger may be ahead of it, never behind.
         self.noted = self.head.read()
-        with translated(self.folder):
+        with translate_errors(self.folder):
             self.database.execute("BEGIN")
             try:
                 yield
@@ -101,7 +101,7 @@ class Ledger:
     @contextlib.contextmanager
     def transaction(self, *, even_older: bool = False) -> Iterator[Self]:
         """Saves all that is written inside, or nothing. Raises LedgerOlder for an older copy of itself."""
-        with translated(self.folder):
+        with translate_errors(self.folder):
             self.database.execute("BEGIN IMMEDIATE")
             self._chain.look_again()
             self.changed, self._writing = PendingProjections(), True
@@ -197,9 +197,9 @@ class Ledger:
         found = self.select(_HASH_OF, noted.seq)
         if not found or found[0][0] != noted.hash:
             return self.last_seq() > 0
-        return bool(self.unrevoked(noted))
+        return bool(self.find_unrevoked(noted))
 
-    def unrevoked(self, noted: Noted) -> list[str]:
+    def find_unrevoked(self, noted: Noted) -> list[str]:
         """Grants that were revoked and are not any more."""
         return [str(row[0]) for row in self.select(_STANDING) if row[0] in noted.revoked]
 
@@ -227,7 +227,7 @@ class Ledger:
     # Bytes.
 
     def get_bytes(self, sha256: str) -> bytes | None:
-        with translated(self.folder):
+        with translate_errors(self.folder):
             return self._contents.get(self.database, sha256)
 
     def put_bytes(self, data: bytes, kept_until: str) -> None:

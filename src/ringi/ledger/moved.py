@@ -97,7 +97,7 @@ class Identity(Versioned, frozen=True, kw_only=True):
 def _identity(root: Path) -> str | None:
     try:
         data = read_bounded(root.joinpath(*IDENTITY), _LARGEST_IDENTITY)
-        return codec.foreign(data, Identity, IDENTITY[-1]).workspace_id
+        return codec.decode_foreign(data, Identity, IDENTITY[-1]).workspace_id
     except (OSError, RingiError):
         return None
 

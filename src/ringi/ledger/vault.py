@@ -67,7 +67,7 @@ class SealedFiles:
         data = _read(self._folder / name, _LARGEST) if _NAME.fullmatch(name) else None
         if data is None:
             return None
-        cipher = self._unlocked(make=False)
+        cipher = self._unlock(make=False)
         if cipher is None:
             return None
         head = len(_FORM)
@@ -86,7 +86,7 @@ class SealedFiles:
             return
         with suppress(OSError, RingiError):
             private_folder(self._folder)
-            if (cipher := self._unlocked(make=True)) is None:
+            if (cipher := self._unlock(make=True)) is None:
                 return
             nonce = os.urandom(_NONCE_BYTES)
             sealed = _FORM + nonce + cipher.encrypt(nonce, data, _FORM + name.encode())
@@ -131,7 +131,7 @@ class SealedFiles:
             if number > self._most_files or total > self._most_bytes:
                 self.drop(one.name)
 
-    def _unlocked(self, *, make: bool) -> "AESGCM | None":
+    def _unlock(self, *, make: bool) -> "AESGCM | None":
         if self._known is None:
             try:
                 cipher = _cipher()

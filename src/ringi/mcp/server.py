@@ -19,7 +19,7 @@ from ringi.errors import BadDocument, RingiError
 from ringi.kernel.codec import canonical
 from ringi.kernel.document import Document
 from ringi.kernel.places import Places, find_root, places_of
-from ringi.kernel.problems import decoded
+from ringi.kernel.problems import decode_or_explain
 from ringi.kernel.process.ancestors import Ancestor, ancestors
 from ringi.kernel.text import Text, visible
 from ringi.ledger.subject import short
@@ -116,7 +116,7 @@ class PlanServer:
     async def _answer(self, ctx: Context, name: str, tool: Tool, raw: Mapping[str, Any]) -> Document:
         # The strict decoder for untrusted input: numbers, depth, characters, unknown fields.
         what = f"The arguments of {name}"
-        given: Any = decoded(_written(raw, what), tool.arguments, what)
+        given: Any = decode_or_explain(_written(raw, what), tool.arguments, what)
         if name == "planning_get" or tool.step is not None:
             return await self._plan(ctx, tool, given)
         if tool.work is None:

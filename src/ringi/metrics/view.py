@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ringi.kernel.lines import EMPTY, Line, Style, TextSpan, line, prose, step
-from ringi.kernel.text import Text, moment, stored
+from ringi.kernel.text import Text, moment, restore_text
 from ringi.metrics.document import AgentFigures, Basis, Figure, FigureName, Group, GroupName, Metrics, Unit
 
 _F = FigureName
@@ -151,9 +151,9 @@ def aim(figure: Figure) -> str:
 
 def basis(figure: Figure) -> Text | str:
     if figure.value is None:
-        return stored(figure.note) if figure.note else _unknown(figure)
+        return restore_text(figure.note) if figure.note else _unknown(figure)
     counted = _counted(figure.basis, number(figure.of))
-    for note in filter(None, (_unknown(figure), stored(figure.note) if figure.note else "")):
+    for note in filter(None, (_unknown(figure), restore_text(figure.note) if figure.note else "")):
         counted = Text("{counted}, {note}", counted=counted, note=note)
     return counted
 

@@ -15,7 +15,7 @@ import msgspec
 
 from ringi.errors import BadDocument, RingiError
 from ringi.kernel import codec
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.system import Clock
 from ringi.ledger.vault import SealedFiles
 from ringi.models.cache import AnswerOrigin, KeptAnswer
@@ -92,8 +92,8 @@ class CachedModel:
             return None
         now, oldest = answers.clock.now(), answers.clock.after(-answers.ttl_sec)
         try:
-            kept = codec.foreign(data, KeptAnswer, name)
-            value = msgspec.convert(kept.value, type=prepared(kind))
+            kept = codec.decode_foreign(data, KeptAnswer, name)
+            value = msgspec.convert(kept.value, type=prepare(kind))
         except (RingiError, msgspec.ValidationError):  # of another version
             answers.vault.drop(name)
             return None

@@ -158,13 +158,13 @@ def mask_of(
 ) -> Callable[[str], str]:
     """Removes those, and secrets recognised by built-in and configured patterns (PP-17)."""
     from ringi.policy.leaks import is_name
-    from ringi.policy.masking import masked
+    from ringi.policy.masking import mask_secrets
 
     logging = config.planning.logging
     more = logging.sensitive_patterns if logging.mask_sensitive_data else ()
     patterns = tuple(pattern for pattern in (*config.logs.mask, *more) if not is_name(pattern))
     scrub, find = scrub_of(environment), _matcher(patterns)
-    return lambda text: masked(scrub(text), find, keep_lines=keep_lines)
+    return lambda text: mask_secrets(scrub(text), find, keep_lines=keep_lines)
 
 
 @cache

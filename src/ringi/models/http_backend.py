@@ -20,7 +20,7 @@ from ringi.errors import (
     NoExtra,
 )
 from ringi.kernel.process.installation import extending_command
-from ringi.kernel.process.network import proxy_for, shortened, trust
+from ringi.kernel.process.network import proxy_for, shorten_scrubbed, trust
 from ringi.kernel.text import Text
 from ringi.models.backend import Call, ChatMessage, ConnectionCut, Reply, RetryLater
 from ringi.models.providers import ModelFactory, Provider
@@ -115,7 +115,7 @@ class HttpBackend:
             return client(self._provider.url, self._environment, self._provider.credentials)
         # Unreadable certificates, or a proxy that is invalid or unsupported.
         except (OSError, ValueError, ImportError, InvalidURL) as error:
-            why = shortened(str(error), self._scrub)
+            why = shorten_scrubbed(str(error), self._scrub)
         raise ModelUnreachable(model=self.name, why=why)
 
     async def _watched(self, model: Model[Any], call: Call) -> Reply:
@@ -173,7 +173,7 @@ class HttpBackend:
             said = (response.provider_details or {}).get("refusal")
             raise ModelDeclined(
                 model=self.name,
-                why=shortened(str(said), self._scrub) if said else Text("it refused to"),
+                why=shorten_scrubbed(str(said), self._scrub) if said else Text("it refused to"),
             )
         usage = response.usage
         return Reply(
@@ -243,13 +243,13 @@ def failure(error: Exception, model: str, scrub: Callable[[str], str]) -> Except
 
     if isinstance(error, of.ModelHTTPError):
         return _of_status(error, model, scrub)
-    said = shortened(str(error) or type(error).__name__, scrub)
+    said = shorten_scrubbed(str(error) or type(error).__name__, scrub)
     for below in _chain(error):
         # Raised by our own client; the SDKs take it for a lost connection.
         if isinstance(below, httpx2.DecodingError):
-            return _unexpected(model, shortened(str(below), scrub))
+            return _unexpected(model, shorten_scrubbed(str(below), scrub))
     if isinstance(error, of.ModelConnectionError):
-        return _of_connection(error, model, shortened(_deepest(error), scrub))
+        return _of_connection(error, model, shorten_scrubbed(_deepest(error), scrub))
     if isinstance(error, of.ModelQuotaExceededError):
         return ModelRejected(model=model, why=said)
     if isinstance(error, of.ModelAPIError) and error.in_stream:
@@ -276,7 +276,7 @@ def _unexpected(model: str, said: str) -> BadModelAnswer:
 def _of_status(error: ModelHTTPError, model: str, scrub: Callable[[str], str]) -> Exception:
     from pydantic_ai.exceptions import ModelQuotaExceededError  # noqa: PLC0415  # as above
 
-    said = shortened(_message(error.body), scrub)
+    said = shorten_scrubbed(_message(error.body), scrub)
     words = f"HTTP {error.status_code}: {said}" if said else f"HTTP {error.status_code}"
     passing = error.status_code in _LATER or error.status_code >= _SERVER_ERROR
     if passing and not isinstance(error, ModelQuotaExceededError):

@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from ringi.errors import BadDocument, InTheWay, ModelFailed, NotRecorded, StorageFailed, Unreadable
 from ringi.kernel import codec
-from ringi.kernel.document import Document, Versioned, prepared
+from ringi.kernel.document import Document, Versioned, prepare
 from ringi.kernel.fs import NotRegular, read_bounded
 from ringi.kernel.text import Text, why_failed
-from ringi.kernel.words import Detail, Mask, kept_details, told_details, whole
+from ringi.kernel.words import Detail, Mask, keep_details, restore_details, whole
 from ringi.models.prompt import (
     Budget,
     Exchange,
@@ -102,7 +102,7 @@ class Recording:
             self._append(
                 replace(
                     line,
-                    error=RecordedError(error.code, kept_details(error.details, self._mask)),
+                    error=RecordedError(error.code, keep_details(error.details, self._mask)),
                     usage=error.usage,
                     exchanges=self._masked(error.exchanges),
                 )
@@ -203,7 +203,7 @@ class RecordedModel:
             error.exchanges, error.usage = exchanges, found.usage
             raise error
         try:
-            value = msgspec.convert(found.answer, type=prepared(kind))
+            value = msgspec.convert(found.answer, type=prepare(kind))
         except msgspec.ValidationError as problem:
             raise BadDocument(what=str(self._path), why=str(problem)) from None
         return ModelAnswer(value, found.usage or TokenUsage(), exchanges, found.model)
@@ -230,7 +230,7 @@ class RecordedModel:
             why = Text("it has an error that nobody knows: {code}", code=recorded.code)
             raise BadDocument(what=str(self._path), why=why)
         try:
-            error = kinds[recorded.code](**told_details(recorded.details))
+            error = kinds[recorded.code](**restore_details(recorded.details))
             str(error)
         except (LookupError, ValueError, TypeError):
             raise BadDocument(what=str(self._path), why=Text("an error in it has no words")) from None
@@ -249,7 +249,7 @@ def _read(path: Path) -> Iterator[Recorded]:
         lines.append(rest)
     for number, line in enumerate(lines, 1):
         try:
-            yield codec.foreign(line, Recorded, str(path))
+            yield codec.decode_foreign(line, Recorded, str(path))
         except BadDocument as error:
             why = Text("line {line}: {why}", line=number, why=error.details["why"])
             raise BadDocument(what=str(path), why=why) from None

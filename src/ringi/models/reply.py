@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel import codec
-from ringi.kernel.problems import decoded
+from ringi.kernel.problems import decode_or_explain
 from ringi.kernel.text import Text
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ def _decoded(candidate: str, kind: type[T]) -> T:
     except UnicodeEncodeError:
         raise Unusable(codec.NOT_TEXT) from None
     try:
-        return decoded(data, kind, "answer")
+        return decode_or_explain(data, kind, "answer")
     except BadDocument as error:
         why = error.details["why"]
         raise Unusable(why if isinstance(why, Text) else str(why)) from None

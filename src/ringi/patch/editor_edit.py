@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import msgspec
 
 from ringi.errors import BadDocument
-from ringi.kernel.codec import foreign
-from ringi.kernel.document import CamelDocument, prepared
+from ringi.kernel.codec import decode_foreign
+from ringi.kernel.document import CamelDocument, prepare
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -87,7 +87,7 @@ class _Unsorted(CamelDocument, frozen=True):
 
 
 def read_workspace_edit(data: bytes, what: str = "WorkspaceEdit") -> WorkspaceEdit:
-    changes = foreign(data, _Unsorted, what).document_changes
+    changes = decode_foreign(data, _Unsorted, what).document_changes
     try:
         return WorkspaceEdit(tuple(map(_change, changes)))
     except msgspec.ValidationError as error:
@@ -97,6 +97,6 @@ def read_workspace_edit(data: bytes, what: str = "WorkspaceEdit") -> WorkspaceEd
 def _change(raw: dict[str, Any]) -> DocumentChange:
     if "kind" in raw:
         kinds: Any = FileOperation
-        operation: FileOperation = msgspec.convert(raw, type=prepared(kinds))
+        operation: FileOperation = msgspec.convert(raw, type=prepare(kinds))
         return operation
-    return msgspec.convert(raw, type=prepared(TextDocumentEdit))
+    return msgspec.convert(raw, type=prepare(TextDocumentEdit))

@@ -83,4 +83,4 @@ def refusal(tools: OutsideTools, step: Step) -> Text | None:
 
 
 def decoded(arguments: str) -> Mapping[str, Any]:
-    return codec.trusted(arguments.encode(), dict[str, Any], "arguments")
+    return codec.decode_own(arguments.encode(), dict[str, Any], "arguments")

@@ -392,4 +392,4 @@ def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
 
 
 def _approved(approval: Approval) -> ApprovalSubject:
-    return codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
+    return codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval")

@@ -157,7 +157,7 @@ def _approval(workspace: Workspace, record: PlanRecord) -> Approval | None:
 def _moved(workspace: Workspace, record: PlanRecord) -> Text | None:
     """How the repository differs from the approval, if that alone keeps the newest approval from counting."""
     for approval in reversed(record.approvals):
-        said = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
+        said = codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval")
         if said.kind is Act.EXECUTE:
             now = subject_now(workspace, record.plan.document, approval.selection, approval.expires_at)
             if said.commit and now.commit and msgspec.structs.replace(now, commit=said.commit) == said:
@@ -259,7 +259,7 @@ def _intent(
 def _approved_sandbox(approval: Approval | None) -> bool | UnsetType:
     if approval is None:
         return UNSET
-    return codec.trusted(approval.subject.encode(), ApprovalSubject, "approval").sandboxed
+    return codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval").sandboxed
 
 
 def _begin(transaction: PlanStore, stored: StoredPlan, intent: ExecutionIntent) -> StoredPlan:

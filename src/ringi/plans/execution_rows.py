@@ -43,11 +43,11 @@ class Executions:
 
     def unfinished(self) -> tuple[ExecutionIntent, ...]:
         found = self._ledger.select(_UNFINISHED)
-        return tuple(codec.trusted(as_bytes(row[0]), ExecutionIntent, "intent") for row in found)
+        return tuple(codec.decode_own(as_bytes(row[0]), ExecutionIntent, "intent") for row in found)
 
     def intent(self, execution_id: str) -> ExecutionIntent | None:
         found = self._ledger.select(_INTENT, execution_id)
-        return codec.trusted(as_bytes(found[0][0]), ExecutionIntent, "intent") if found else None
+        return codec.decode_own(as_bytes(found[0][0]), ExecutionIntent, "intent") if found else None
 
     def of(self, plan_id: str) -> tuple[StoredIntent, ...]:
         return tuple(as_execution(*row) for row in self._ledger.select(_EXECUTIONS, plan_id))
@@ -55,8 +55,8 @@ class Executions:
     def commands(self, execution_id: str) -> tuple[StoredCommand, ...]:
         return tuple(
             StoredCommand(
-                codec.trusted(as_bytes(started), CommandStart, "command"),
-                None if ended is None else codec.trusted(as_bytes(ended), CommandEnd, "command"),
+                codec.decode_own(as_bytes(started), CommandStart, "command"),
+                None if ended is None else codec.decode_own(as_bytes(ended), CommandEnd, "command"),
             )
             for started, ended in self._ledger.select(_COMMANDS, execution_id)
         )
@@ -84,6 +84,6 @@ class Executions:
 
 def as_execution(intent: object, result: object) -> StoredIntent:
     return StoredIntent(
-        codec.trusted(as_bytes(intent), ExecutionIntent, "intent"),
-        None if result is None else codec.trusted(as_bytes(result), ExecutionResult, "result"),
+        codec.decode_own(as_bytes(intent), ExecutionIntent, "intent"),
+        None if result is None else codec.decode_own(as_bytes(result), ExecutionResult, "result"),
     )

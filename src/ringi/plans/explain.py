@@ -11,7 +11,7 @@ from ringi.models.prompt import Material, NewExplanation, OnProgress, Prompt
 from ringi.models.usage import Purpose
 from ringi.plans.change import ChangeDraft, Explained
 from ringi.plans.change_plan import PlanExplanation
-from ringi.policy.masking import masked
+from ringi.policy.masking import mask_secrets
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -40,5 +40,5 @@ def _material(change: ChangeDraft) -> Iterator[Material]:
     if named := change.basis.related_diagnostics:
         yield Material("diagnostics", "\n".join(f"{one.file}:{one.line}: {one.message}" for one in named))
     # A secret in a file must not leave with its diff.
-    diffs = masked("".join(diff.diff for diff in change.diffs))
+    diffs = mask_secrets("".join(diff.diff for diff in change.diffs))
     yield Material("diffs", diffs if len(diffs) <= _MOST else diffs[:_MOST] + "\n[…]")

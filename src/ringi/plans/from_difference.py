@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.errors import BadTransition, ChangeFixed, PathRefused, StorageFailed
 from ringi.kernel.codec import digest
-from ringi.kernel.text import Text, shortened, storable
+from ringi.kernel.text import Text, shorten_path, storable
 from ringi.ledger.event import Actor
 from ringi.plans.document import ActionSpec, Overlap, PlanRef, SpecKind
 from ringi.plans.effects import mode_after, packed
@@ -117,7 +117,7 @@ def propose_difference(
 
 
 def named_left_out(difference: TreeDifference) -> list[str]:
-    return [f"{storable(shortened(path))}: {why}" for path, why in difference.left_out]
+    return [f"{storable(shorten_path(path))}: {why}" for path, why in difference.left_out]
 
 
 def specs_of(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from ringi.errors import Busy, NotFound, PathRefused, RingiError, StorageFailed
-from ringi.kernel.codec import pretty, trusted
+from ringi.kernel.codec import decode_own, pretty
 from ringi.kernel.document import Versioned
 from ringi.kernel.process.environment import STATE_VARIABLE
 from ringi.kernel.text import Text, why_failed
@@ -212,7 +212,7 @@ def _plan_of(workspace: Workspace, record: ProposedRevision) -> PlanRef | None:
 def _read(folder: Path, name: str) -> ProposedRevision:
     path = folder / _RECORD
     with suppress(OSError, RingiError):  # without it, the next plan is a new one
-        return trusted(path.read_bytes(), ProposedRevision, str(path))
+        return decode_own(path.read_bytes(), ProposedRevision, str(path))
     return ProposedRevision(name=name.encode("utf-8", "backslashreplace").decode())
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ringi.engine.process import ActionRecord
 from ringi.errors import NotFound
-from ringi.kernel.text import Text, in_language, stored
+from ringi.kernel.text import Text, in_language, restore_text
 from ringi.ledger.subject import requester_of_run
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
 from ringi.plans.tool import PlanTool
@@ -73,7 +73,7 @@ class PlannedCalls:
             return ToolResult(last.output or "")
         kind, words = _ENDED_BADLY.get(last.status, _ENDED_BADLY[OpStatus.FAILED])
         # Details are stored as they were said, often by a server.
-        why = Text("{what}: {words}", what=words, words=stored(last.detail)) if last.detail else words
+        why = Text("{what}: {words}", what=words, words=restore_text(last.detail)) if last.detail else words
         return ToolResult(last.output or "", kind, self._say(why))
 
     def _declined(self, why: Text) -> ToolResult:

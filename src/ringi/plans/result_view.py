@@ -5,7 +5,7 @@ from typing import Final
 
 from ringi.errors import ExecutionAborted, UnknownCommand
 from ringi.kernel.lines import Line, Style, line
-from ringi.kernel.text import COMMIT_SHOWN, Text, stored, visible
+from ringi.kernel.text import COMMIT_SHOWN, Text, restore_text, visible
 from ringi.plans import words
 from ringi.plans.document import CHANGING, ONLY_READING, ActionSpecExt, SpecKind
 from ringi.plans.execution import ExecutionResult, FileOpOutcome
@@ -78,7 +78,7 @@ def aborted(result: ExecutionResult, specs: Specs, name: str) -> ExecutionAborte
         for outcome in result.results
         if outcome.detail and not (outcome.spec_id in specs and specs[outcome.spec_id].base.optional)
     ]
-    return ExecutionAborted(plan=name, why=stored(troubled[0] if troubled else ""))
+    return ExecutionAborted(plan=name, why=restore_text(troubled[0] if troubled else ""))
 
 
 def is_file(outcome: FileOpOutcome, specs: Specs) -> bool:
@@ -88,7 +88,7 @@ def is_file(outcome: FileOpOutcome, specs: Specs) -> bool:
 
 def _outcome_line(outcome: FileOpOutcome, specs: Specs) -> Line:
     what = outcome.path if is_file(outcome, specs) else words.action(specs[outcome.spec_id])
-    why = stored(outcome.detail) if outcome.detail else ""
+    why = restore_text(outcome.detail) if outcome.detail else ""
     return line(_became(outcome.status, what, why), _STYLE[outcome.status], indent=2)
 
 
@@ -118,7 +118,7 @@ def commit_lines(outcome: CommitOutcome) -> Iterator[Line]:
 
 def said(text: str) -> Text | str:
     """Our own sentences are translated; a hook's output is filtered like all untrusted text."""
-    return stored(text) if visible(text) == text else text
+    return restore_text(text) if visible(text) == text else text
 
 
 def short_id(commit: str) -> str:

@@ -13,7 +13,7 @@ from ringi.approvals.document import ApprovalRequest, ApprovedPlan, Proof, files
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Refused, Stale, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.lines import Style, TextSpan
-from ringi.kernel.text import Text, stored
+from ringi.kernel.text import Text, restore_text
 from ringi.ledger.event import Actor
 from ringi.patch.conflict import Decision
 from ringi.patch.patch import Hunk
@@ -383,7 +383,7 @@ class _Sections:
 
     def _notes(self, spec: ActionSpecExt) -> Iterator[TextSpan]:
         if not spec.validated:
-            yield TextSpan(Text("cannot be carried out: {why}", why=stored(spec.notes)), Style.BAD)
+            yield TextSpan(Text("cannot be carried out: {why}", why=restore_text(spec.notes)), Style.BAD)
         how = self._sandbox if spec.base.kind is SpecKind.RUN else None
         by_model = spec.id in (self._document.state.from_model or ())
         yield from map(TextSpan, words.terms(spec, how, by_model=by_model))

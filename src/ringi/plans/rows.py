@@ -11,7 +11,7 @@ from ringi.errors import LostRace, NotFound
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
-from ringi.ledger.connection import Row, as_bytes, translated
+from ringi.ledger.connection import Row, as_bytes, translate_errors
 from ringi.ledger.event import Counts, NewEvent
 from ringi.ledger.events import EventFacts, text_of
 from ringi.ledger.ledger import Ledger
@@ -161,7 +161,7 @@ class Plans:
         wanted, found = set(paths), {}
         statement = _OPEN_DOCUMENTS.format(", ".join("?" * len(OPEN)))
         for other, document in self._ledger.select(statement, *sorted(OPEN), plan_id):
-            previews = codec.trusted(as_bytes(document), _Previewed, "plan").state.previews
+            previews = codec.decode_own(as_bytes(document), _Previewed, "plan").state.previews
             if previews and (common := wanted.intersection(previews.files)):
                 found[str(other)] = sorted(common)
         return found
@@ -173,11 +173,11 @@ class Plans:
     def specs(self, plan_id: str, version: int) -> tuple[ActionSpecExt, ...]:
         """Of an earlier version, too."""
         found = self._ledger.select(_SPECS, plan_id, version)
-        return codec.trusted(as_bytes(found[0][0]), tuple[ActionSpecExt, ...], "specs") if found else ()
+        return codec.decode_own(as_bytes(found[0][0]), tuple[ActionSpecExt, ...], "specs") if found else ()
 
     def every(self) -> Iterator[tuple[int, PlanDocument]]:
         """With its number, the newest first; without its specs."""
-        with translated(self._ledger.folder):
+        with translate_errors(self._ledger.folder):
             for number, document in self._ledger.database.execute(_EVERY):
                 yield number, as_document(document, None)
 
@@ -192,7 +192,7 @@ class Plans:
     def previews(self, plan_id: str) -> dict[str, str] | None:
         """The hash of each diff in `.agent/`, by file name; None if the plan was restored from there."""
         found = self._ledger.select(_PREVIEWS, plan_id)
-        return codec.trusted(as_bytes(found[0][0]), dict[str, str], "previews") if found else None
+        return codec.decode_own(as_bytes(found[0][0]), dict[str, str], "previews") if found else None
 
     def show_diffs(self, plan_id: str, diffs: Mapping[str, bytes]) -> None:
         """For people and editors only: the diffs are written beside the plan, not into the ledger."""
@@ -299,16 +299,16 @@ def _without_specs(document: PlanDocument) -> str:
 
 
 def as_document(text: object, specs: object) -> PlanDocument:
-    document = codec.trusted(as_bytes(text), PlanDocument, "plan")
+    document = codec.decode_own(as_bytes(text), PlanDocument, "plan")
     if specs is None:
         return document
     return with_state(
-        document, action_specs=codec.trusted(as_bytes(specs), tuple[ActionSpecExt, ...], "specs")
+        document, action_specs=codec.decode_own(as_bytes(specs), tuple[ActionSpecExt, ...], "specs")
     )
 
 
 def as_ref(row: Row) -> PlanRef:
-    return codec.trusted(as_bytes(row[0]), PlanRef, "plan")
+    return codec.decode_own(as_bytes(row[0]), PlanRef, "plan")
 
 
 def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:

@@ -401,7 +401,7 @@ def statement(workspace: Workspace, asked: ApprovalRequest, approver: str) -> st
 
 
 def _about(workspace: Workspace, stored: StoredPlan, found: Undoable, data: bytes) -> StatementContext | None:
-    subject = codec.trusted(data, ApprovalSubject, "approval")
+    subject = codec.decode_own(data, ApprovalSubject, "approval")
     return attest.about(workspace, stored.document, subject, _contents(workspace, found))
 
 

@@ -29,7 +29,7 @@ from ringi.plans.effects import (
 from ringi.plans.rules import Rules
 from ringi.policy.files import critical_category, is_credential
 from ringi.policy.findings import findings
-from ringi.policy.risk import RiskFacts, allowed, assess, is_emptied, is_unshown
+from ringi.policy.risk import RiskFacts, assess, is_allowed, is_emptied, is_unshown
 from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
 from ringi.tree.file_state import FileState, Touched
 from ringi.tree.paths import normalise
@@ -248,7 +248,7 @@ def _of_no_file(
             raise Invalid(Text("it is a folder"))
     risk, reasons = Risk.LOW, list[RiskReason]()
     if spec.kind is SpecKind.RUN:
-        known = allowed(spec.argv, rules.run.allowed)
+        known = is_allowed(spec.argv, rules.run.allowed)
         risk = Risk.MEDIUM if known else Risk.HIGH
         code = RiskCode.COMMAND if known else RiskCode.FOREIGN_COMMAND
         reasons = [RiskReason(code, shlex.join(spec.argv))]

@@ -192,7 +192,7 @@ class Versions:
         document = workspace.store.plans.get(plan_id_of(workspace, plan_id)).document
         plan = document.plan
         for approval in reversed(workspace.store.approvals.of(plan.id)):
-            subject = codec.trusted(approval.subject.encode(), ApprovalSubject, "approval")
+            subject = codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval")
             if subject.kind is not Act.EXECUTE:
                 continue
             selected = {spec.id for spec in subject.specs}

@@ -9,7 +9,7 @@ from ringi.approvals.document import COMMIT_TRAILERS, Approval
 from ringi.approvals.view import approved, proof
 from ringi.errors import NoCommit
 from ringi.kernel.lines import Line, Style, TextSpan, line, prose, step
-from ringi.kernel.text import Text, moment, stored
+from ringi.kernel.text import Text, moment, restore_text
 from ringi.plans import words
 from ringi.plans.answer_document import Difference, SpecDifference
 from ringi.plans.change_plan import ChangeFacts
@@ -112,7 +112,7 @@ def plan_lines(facts: PlanFacts) -> Iterator[Line]:
 def issue_lines(report: ValidationReport) -> Iterator[Line]:
     """Why the specs cannot be carried out."""
     for issue in report.issues[:_MOST_SPECS]:
-        yield line(Text("✗ {issue}", issue=stored(issue)), Style.BAD)
+        yield line(Text("✗ {issue}", issue=restore_text(issue)), Style.BAD)
 
 
 def total_line(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Line | None:
@@ -191,7 +191,9 @@ def _concern_lines(spec: ActionSpecExt, reasons: Sequence[RiskReason], *, indent
     for given in reasons:
         yield line(words.reason(spec.base.path, given), indent=indent)
     if not spec.validated:
-        yield line(Text("cannot be carried out: {why}", why=stored(spec.notes)), Style.BAD, indent=indent)
+        yield line(
+            Text("cannot be carried out: {why}", why=restore_text(spec.notes)), Style.BAD, indent=indent
+        )
 
 
 def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:

@@ -37,10 +37,12 @@ def findings(added: Lines) -> tuple[RiskReason, ...]:
     joined.truncate(ends[-1] - 1)
     text = joined.getvalue()
     return tuple(
-        RiskReason(CODES.get(kind, code), str(_located(kind, sorted({numbers[index] for index in indices}))))
+        RiskReason(
+            CODES.get(kind, code), str(_add_lines(kind, sorted({numbers[index] for index in indices})))
+        )
         for code, found in (
             (RiskCode.SECRET, secrets(text)),
-            (RiskCode.HIDDEN_CHARACTERS, hidden(text, numbers[0])),
+            (RiskCode.HIDDEN_CHARACTERS, find_hidden_characters(text, numbers[0])),
             (RiskCode.LOOKALIKES, strange_words(text)),
         )
         for kind, indices in _lines_of(found, ends).items()
@@ -62,7 +64,7 @@ def _lines_of(found: Iterable[tuple[Text, int]], ends: Sequence[int]) -> dict[Te
     return result
 
 
-def _located(what: Text, lines: Sequence[int]) -> Text:
+def _add_lines(what: Text, lines: Sequence[int]) -> Text:
     if len(lines) == 1:
         return Text("{what} in line {line}", what=what, line=lines[0])
     named = ", ".join(map(str, lines[:_NAMED]))
@@ -134,7 +136,7 @@ _OF_SCRIPT: Final = {
 _JOINER: Final = 0x200D
 
 
-def hidden(text: bytes, first_line: int) -> Iterator[tuple[Text, int]]:
+def find_hidden_characters(text: bytes, first_line: int) -> Iterator[tuple[Text, int]]:
     """What each is, and where; `first_line` is the number of the text's first line in its file."""
     if len(text.translate(None, _CONTROLS)) != len(text):
         yield from ((_CONTROL, match.start()) for match in _CONTROL_IN_LINE.finditer(text))
@@ -170,7 +172,7 @@ def _kind(text: bytes, start: int, end: int) -> Text | None:
 
 
 def _kind_in_line(code: int, text: bytes, start: int, end: int) -> Text | None:
-    if end - start == _SHORT and _broken(text[max(0, start - _NEAR) : end + _NEAR]):
+    if end - start == _SHORT and _is_broken(text[max(0, start - _NEAR) : end + _NEAR]):
         return None
     near = "".join(_near(text, start, end, _NEAR))
     if code in _MARKS:
@@ -189,7 +191,7 @@ def _near(text: bytes, start: int, end: int, size: int) -> tuple[str, str]:
     )
 
 
-def _broken(near: bytes) -> bool:
+def _is_broken(near: bytes) -> bool:
     """Whether it is not UTF-8, apart from characters cut at its edges."""
     return len(near.decode("utf-8", "ignore").encode()) < len(near) - _MOST_CUT
 

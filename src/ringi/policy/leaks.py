@@ -307,10 +307,10 @@ def leaks(text: bytes, *, unsure: bool = False) -> Iterator[Leak]:
     if unsure and b"PRIVATE KEY" in text:
         yield from _key_blocks(text)
     lowered = text.lower()
-    yield from _held(text, lowered, unsure=unsure)
+    yield from _find_by_pattern(text, lowered, unsure=unsure)
     for name in _names():
         if name.anchor in lowered:
-            yield from _assigned(text, lowered, name)
+            yield from _find_assignments(text, lowered, name)
             if unsure:
                 yield from _perhaps(lowered, name)
 
@@ -322,7 +322,7 @@ def _key_blocks(text: bytes) -> Iterator[Leak]:
             yield Leak(_PRIVATE_KEY, match.start(), *match.span())
 
 
-def _held(text: bytes, lowered: bytes, *, unsure: bool) -> Iterator[Leak]:
+def _find_by_pattern(text: bytes, lowered: bytes, *, unsure: bool) -> Iterator[Leak]:
     for around in _AROUND:
         if around.anchor not in lowered:
             continue
@@ -342,7 +342,7 @@ def _body_end(text: bytes, end: int, closing: int) -> int:
     return more.end() if more else end
 
 
-def _assigned(text: bytes, lowered: bytes, name: _Name) -> Iterator[Leak]:
+def _find_assignments(text: bytes, lowered: bytes, name: _Name) -> Iterator[Leak]:
     for match in name.sure.finditer(lowered):
         before = max(0, match.start() - _LONGEST_NAME), match.start() + len(name.anchor)
         if _NO_SECRET.search(lowered, *before):

@@ -38,7 +38,7 @@ class _SecretSpan(NamedTuple):
     kind: Text
 
 
-def masked(text: str, find: Find = lambda _: (), *, keep_lines: bool = False) -> str:
+def mask_secrets(text: str, find: Find = lambda _: (), *, keep_lines: bool = False) -> str:
     """The text with a mark in place of each secret, otherwise unchanged.
 
     The built-in shapes take linear time. If the configured patterns give no answer, the whole text is
@@ -49,8 +49,11 @@ def masked(text: str, find: Find = lambda _: (), *, keep_lines: bool = False) ->
         configured = find(text)
         if configured is None:
             return _mark(_ALL_OF_IT)
-        spans = [*_built_in(text), *(_SecretSpan(start, end, _CONFIGURED) for start, end in configured)]
-        text = _replaced(text, spans, keep_lines=keep_lines) if spans else text
+        spans = [
+            *_find_known_kinds(text),
+            *(_SecretSpan(start, end, _CONFIGURED) for start, end in configured),
+        ]
+        text = _replace(text, spans, keep_lines=keep_lines) if spans else text
         if text == before:
             break
     return text
@@ -69,7 +72,7 @@ def hiding(values: Iterable[str]) -> Callable[[str], str]:
     def hide(text: str) -> str:
         if not any(form in text for form in forms):
             return text
-        return _replaced(text, [_SecretSpan(*match.span(), _A_KEY) for match in pattern.finditer(text)])
+        return _replace(text, [_SecretSpan(*match.span(), _A_KEY) for match in pattern.finditer(text)])
 
     return hide
 
@@ -82,11 +85,11 @@ def _mark(kind: Text) -> str:
 _MARKS: Final = lazy_pattern("|".join(re.escape(_mark(kind)) for kind in sorted({*KINDS, *_OWN}, key=str)))
 
 
-def _replaced(text: str, spans: Iterable[_SecretSpan], *, keep_lines: bool = False) -> str:
+def _replace(text: str, spans: Iterable[_SecretSpan], *, keep_lines: bool = False) -> str:
     """Existing marks stay as they are, whatever would match in them."""
     marks = [match.span() for match in _MARKS.finditer(text)]
     parts, at = [], 0
-    for start, end, kind in _without(_united(spans), marks):
+    for start, end, kind in _without(_unite(spans), marks):
         if text[start:end].strip():
             parts += [text[at:start], _mark(kind), "\n" * text.count("\n", start, end) * keep_lines]
             at = end
@@ -114,7 +117,7 @@ def masks_in(text: str) -> int:
     return sum(1 for _ in _MARKS.finditer(text))
 
 
-def _united(spans: Iterable[_SecretSpan]) -> Iterator[_SecretSpan]:
+def _unite(spans: Iterable[_SecretSpan]) -> Iterator[_SecretSpan]:
     """In order; overlapping ones become one, with the name of the first."""
     current: _SecretSpan | None = None
     for span in sorted(spans, key=itemgetter(0)):
@@ -151,17 +154,19 @@ _GLUED: Final = lazy_pattern(rb"[A-Za-z0-9_+/=~-]*")
 _COLOUR: Final = lazy_pattern(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 
 
-def _built_in(text: str) -> list[_SecretSpan]:
+def _find_known_kinds(text: str) -> list[_SecretSpan]:
     data = text.encode("utf-8", "surrogatepass")
     if b"\x1b" in data:  # the last letter of a colour before a token is no part of a word
         data = _COLOUR.sub(lambda match: b" " * len(match[0]), data)
-    found = [_SecretSpan(leak.start, _glued(data, leak.end), leak.kind) for leak in leaks(data, unsure=True)]
+    found = [
+        _SecretSpan(leak.start, _skip_glued(data, leak.end), leak.kind) for leak in leaks(data, unsure=True)
+    ]
     if not found or len(data) == len(text):
         return found
     return _in_characters(data, found)
 
 
-def _glued(data: bytes, end: int) -> int:
+def _skip_glued(data: bytes, end: int) -> int:
     if data[end - 1 : end].isspace() or data.startswith(b"-----", end):  # a multi-line secret
         return end
     more = _GLUED.match(data, end)

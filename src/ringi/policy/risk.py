@@ -202,7 +202,7 @@ def words(reason: RiskReason) -> str:
 _REST: Final = "*"
 
 
-def allowed(argv: Sequence[str], globs: Sequence[str]) -> bool:
+def is_allowed(argv: Sequence[str], globs: Sequence[str]) -> bool:
     """Word by word, so that no glob matches more than it seems to; a final * matches any further words."""
     return any(_matches(argv, glob) for glob in globs)
 

@@ -70,7 +70,7 @@ class DiagnosticCommand(NamedTuple):
 def commands_of(config: Config) -> tuple[DiagnosticCommand, ...]:
     """The user's own and the trusted ones first, then the untrusted ones of the project."""
     own = config.diagnostics.commands
-    others = (text for text in config.ignored("diagnostics.commands") if text not in own)
+    others = (text for text in config.ignored_items("diagnostics.commands") if text not in own)
     return (*map(DiagnosticCommand, own), *(DiagnosticCommand(text, trusted=False) for text in others))
 
 
@@ -193,7 +193,7 @@ def _program(command: str) -> str:
 def cached(workspace: Workspace, snapshot_id: str, command: str) -> CachedDiagnostics | None:
     try:
         data = _cache_file(workspace, snapshot_id, command).read_bytes()
-        return codec.trusted(data, CachedDiagnostics, "diagnostics")
+        return codec.decode_own(data, CachedDiagnostics, "diagnostics")
     except (OSError, RingiError):  # damaged, or from a later version: run again
         return None
 

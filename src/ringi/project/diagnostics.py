@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import msgspec
 
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.text import Text
 from ringi.project.state import Diagnostic, Severity
 
@@ -110,7 +110,7 @@ def _decoded(data: bytes, kind: type[T]) -> T:
     if data.count(b"{") + data.count(b"[") > _MAX_OBJECTS:
         raise _UnreadableOutput(Text("it has more than {limit} values", limit=_MAX_OBJECTS))
     try:
-        return msgspec.json.decode(data, type=prepared(kind))
+        return msgspec.json.decode(data, type=prepare(kind))
     except RecursionError:
         raise _UnreadableOutput(Text("it is nested too deeply")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

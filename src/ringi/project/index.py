@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.fs import read_checked, replace_checked
 from ringi.project.context import Definition
 from ringi.project.words import counted, terms_of, words_in
@@ -66,7 +66,7 @@ class Blob(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return len(self.chunks) // _ROW
 
     def outline(self) -> tuple[Definition, ...]:
-        rows = msgspec.msgpack.decode(self.definitions, type=prepared(_Outline)).rows
+        rows = msgspec.msgpack.decode(self.definitions, type=prepare(_Outline)).rows
         return tuple(Definition(*row) for row in rows)
 
     def chunk(self, number: int) -> Chunk:
@@ -136,7 +136,7 @@ def _read(path: Path) -> list[Segment]:
     if payload is None:
         return []
     try:
-        return msgspec.msgpack.decode(payload, type=prepared(_KeptSegments)).segments
+        return msgspec.msgpack.decode(payload, type=prepare(_KeptSegments)).segments
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
 

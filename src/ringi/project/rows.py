@@ -23,7 +23,7 @@ class ProjectStates:
     def newest(self, snapshot_id: str | None = None) -> ProjectState | None:
         """The newest that was captured or pushed; None if it is of another snapshot than the given one."""
         found = self._ledger.select(_STATE, snapshot_id)
-        return codec.trusted(as_bytes(found[0][0]), ProjectState, "project state") if found else None
+        return codec.decode_own(as_bytes(found[0][0]), ProjectState, "project state") if found else None
 
     def set(self, state: ProjectState) -> list[str]:
         """Replaces the previous one; returns the ids of open change plans of another snapshot."""

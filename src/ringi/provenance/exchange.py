@@ -29,7 +29,7 @@ from ringi.errors import (
     SyncFailed,
 )
 from ringi.kernel.process.durable import SWITCH, durable, sync_refs
-from ringi.kernel.process.git import Git, quoted
+from ringi.kernel.process.git import Git, quote
 from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.provenance.history import clone_around, lay_out, noted
@@ -131,7 +131,7 @@ class GitTransport:
         self._own = Path(tempfile.mkdtemp(prefix="ringi-sync-"))
         weakref.finalize(self, shutil.rmtree, self._own, ignore_errors=True)
         variables = {"GIT_OBJECT_DIRECTORY": str(place.common / "objects")}
-        if lent := os.pathsep.join(os.fsdecode(quoted(one)) for one in objects):
+        if lent := os.pathsep.join(os.fsdecode(quote(one)) for one in objects):
             variables["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = lent
         self.git = Git(self._own, variables=variables)
         lay_out(self._own, self.person.line("rev-parse", "--show-object-format") or "sha1")

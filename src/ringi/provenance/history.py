@@ -36,7 +36,7 @@ from ringi.kernel.process.git import (
 )
 from ringi.kernel.process.ref_files import is_partial, missing, unreadable
 from ringi.kernel.process.refs import commit_at, leads_astray, object_at
-from ringi.kernel.process.repository import Repository, read_small, unquoted
+from ringi.kernel.process.repository import Repository, read_small, unquote
 from ringi.kernel.text import Text
 from ringi.provenance.ports import LineOrigin, PastCommit
 
@@ -185,7 +185,7 @@ class GitHistory:
         head, *rest = said.split(b"\n")
         facts = dict(one.partition(b" ")[::2] for one in rest if not one.startswith(b"\t"))
         title = facts.get(b"summary", b"").decode("utf-8", "replace")
-        return LineOrigin(head.split(b" ")[0].decode(), os.fsdecode(unquoted(facts[b"filename"])), title)
+        return LineOrigin(head.split(b" ")[0].decode(), os.fsdecode(unquote(facts[b"filename"])), title)
 
     def _some_commits(self, ids: Sequence[str]) -> Iterator[PastCommit]:
         asked = "".join(f"{one}\n" for one in ids).encode()

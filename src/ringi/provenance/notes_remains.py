@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from ringi.approvals.statement import NOTES, opened
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel.process.git import Git, names_in, read_available
-from ringi.kernel.process.ref_files import earlier_values, is_named, packed_value, read_ref
+from ringi.kernel.process.ref_files import earlier_values, is_named, read_packed_ref, read_ref
 from ringi.kernel.process.refs import commit_at, is_whole, loose_objects, read_loose
 from ringi.kernel.process.repository import Repository
 from ringi.provenance.history import MOST_NOTE, OBJECT_ID
@@ -51,7 +51,7 @@ class NotesRemains:
     def own_values(self) -> list[str]:
         """Commits that the notes were at, the newest first."""
         own = [read_ref(self._repository, NOTES).value, *earlier_values(self._repository, NOTES)]
-        return list(dict.fromkeys(filter(None, [*own, packed_value(self._repository, NOTES)])))
+        return list(dict.fromkeys(filter(None, [*own, read_packed_ref(self._repository, NOTES)])))
 
     def _fetched_values(self) -> list[str]:
         """Commits of notes that somebody fetched from elsewhere."""

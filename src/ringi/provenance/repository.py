@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed, NoCommit, NotesFailed
 from ringi.kernel.codec import blob_id, digest
-from ringi.kernel.process.git import listed, names_in
+from ringi.kernel.process.git import join_names, names_in
 from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.provenance.history import shallow_commits
@@ -60,7 +60,7 @@ class GitRepository:
         if not paths:
             return ()
         # Written like this, no name looks like a pattern.
-        asked = listed([b"./" + os.fsencode(path) for path in paths])
+        asked = join_names([b"./" + os.fsencode(path) for path in paths])
         try:
             out = self._git.look("check-ignore", "-z", "--stdin", stdin=asked, fine=(0, 1))
         except GitFailed:
@@ -77,7 +77,7 @@ class GitRepository:
             if not files or Repository.at(self._root) is None:
                 return unknown
             like = _SHA[self._git.line("rev-parse", "--show-object-format") or "sha1"]
-            asked = listed(os.fsencode(path) for path in files)
+            asked = join_names(os.fsencode(path) for path in files)
             said = self._git.look("check-attr", "-z", "--stdin", *_CONVERSIONS, stdin=asked)
             settings = self._settings()
         except (GitFailed, CopyFailed, NoCommit, KeyError):

@@ -23,12 +23,12 @@ from ringi.errors import (
     UnbornBranch,
     WorkBranchExists,
 )
-from ringi.kernel.fs import OsFileSystem, opened, replace_file
+from ringi.kernel.fs import OsFileSystem, open_for_block, replace_file
 from ringi.kernel.places import Places
 from ringi.kernel.process.durable import DurableGit, durable, sync_refs
 from ringi.kernel.process.environment import CACHE_VARIABLE
 from ringi.kernel.process.erase import erase
-from ringi.kernel.process.git import Git, keep, names_in, quoted, require_version, settings
+from ringi.kernel.process.git import Git, keep, names_in, quote, require_version, settings
 from ringi.kernel.process.ref_files import glance, read_ref
 from ringi.kernel.process.refs import commit_at, commits_at, is_whole
 from ringi.kernel.process.repository import Repository, read_small
@@ -278,7 +278,7 @@ class RunBranch:
             (git_dir / folder).mkdir(parents=True)
         self.folder.chmod(0o700)
         repository = _repository(self.person)
-        lent = b"".join(quoted(folder) + b"\n" for folder in repository.objects())
+        lent = b"".join(quote(folder) + b"\n" for folder in repository.objects())
         (git_dir / "objects" / "info" / "alternates").write_bytes(lent)
         (git_dir / "HEAD").write_bytes(self._head)
         (git_dir / "config").write_bytes(_config(self.root, self.person, repository))
@@ -296,7 +296,7 @@ class RunBranch:
         self._take_filtered()
         # A mark that outlasts a loss of power must not stand for files that do not.
         fs = OsFileSystem()
-        with opened(fs, fs.open_root(self.folder)) as top:
+        with open_for_block(fs, fs.open_root(self.folder)) as top:
             fs.sync_everything(top)
         replace_file(self.folder / _MADE, b"")
 
@@ -374,10 +374,10 @@ def _config(tree: Path, person: Path, repository: Repository) -> bytes:
     if wide:
         parts.append(b"[extensions]\n\tobjectformat = sha256\n")
     files = (repository.common / "config", repository.git_dir / "config.worktree")
-    parts += (b"[include]\n\tpath = " + quoted(file) + b"\n" for file in files)
+    parts += (b"[include]\n\tpath = " + quote(file) + b"\n" for file in files)
     parts += (_setting(name, value) for name, value in effective.items())
     own = Path(hooks).expanduser() if hooks else repository.common / "hooks"
-    values = {b"tree": quoted(tree), b"hooks": quoted(person / own)}
+    values = {b"tree": quote(tree), b"hooks": quote(person / own)}
     return b"".join([*parts, _CONFIG % values])
 
 
@@ -471,4 +471,4 @@ def _setting(name: str, value: str) -> bytes:
     section, _, rest = name.partition(".")
     middle, _, key = rest.rpartition(".")
     head = f'[{section} "{middle}"]' if middle else f"[{section}]"
-    return os.fsencode(head) + b"\n\t" + os.fsencode(key) + b" = " + quoted(value) + b"\n"
+    return os.fsencode(head) + b"\n\t" + os.fsencode(key) + b" = " + quote(value) + b"\n"

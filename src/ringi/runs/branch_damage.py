@@ -7,7 +7,7 @@ from typing import Final
 from ringi.kernel.fs import replace_file
 from ringi.kernel.process.durable import DurableGit
 from ringi.kernel.process.git import Git
-from ringi.kernel.process.ref_files import Damage, glance, packed_value, read_ref
+from ringi.kernel.process.ref_files import Damage, glance, read_packed_ref, read_ref
 from ringi.kernel.process.refs import commit_at, examine, is_whole, put_aside
 from ringi.kernel.process.repository import Mended, Repository
 from ringi.kernel.text import COMMIT_SHOWN, Text
@@ -40,7 +40,7 @@ def mend_branch(branch: RunBranch, *, quick: bool = False) -> Mended | None:
         if found is None:  # another process was faster, or it was nothing else
             words = _words_of_lock(of, str(aside.folder))
             return Mended(of.ref, (words,), str(aside.folder)) if locked else None
-        packed = packed_value(repository, of.ref)
+        packed = read_packed_ref(repository, of.ref)
         aside.take_objects([*filter(None, [read_ref(repository, of.ref).value, packed]), *of.commits])
         theirs = DurableGit(repository)
         if aside.take_ref(of.ref):

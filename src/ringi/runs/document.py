@@ -14,7 +14,7 @@ from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
 from ringi.kernel.document import Document, Machine, Versioned
 from ringi.kernel.text import Text
-from ringi.kernel.words import KeptText, kept, told
+from ringi.kernel.words import KeptText, keep_text, restore_kept
 from ringi.models.usage import RunBudget, Spent, total
 from ringi.runs.offered import Offer
 
@@ -144,11 +144,11 @@ class Stop(Document, frozen=True, kw_only=True):
 
     @property
     def why(self) -> Text:
-        return told(self.told, self.message)
+        return restore_kept(self.told, self.message)
 
     @property
     def todo(self) -> Text:
-        return told(self.then, self.next_action)
+        return restore_kept(self.then, self.next_action)
 
 
 def stop_for(
@@ -167,8 +167,8 @@ def stop_for(
         next_action=mask(str(todo)),
         step_id=step_id,
         detail=detail,
-        told=kept(message, mask) if message.details else UNSET,
-        then=kept(todo, mask) if todo is then and todo.details else UNSET,
+        told=keep_text(message, mask) if message.details else UNSET,
+        then=keep_text(todo, mask) if todo is then and todo.details else UNSET,
     )
 
 

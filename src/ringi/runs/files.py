@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from ringi.errors import InTheWay
-from ringi.kernel.fs import OsFileSystem, open_own, opened, publish
+from ringi.kernel.fs import OsFileSystem, open_for_block, open_own, publish
 from ringi.kernel.text import Text, without_codes
 
 _PATCHES: Final = "patches"
@@ -107,9 +107,9 @@ class RunFiles:
     def _folder(self, name: str, *, make: bool = True) -> Iterator[int]:
         """Opened without following a link."""
         with contextlib.ExitStack() as stack:
-            at = stack.enter_context(opened(self._fs, self._fs.open_root(self._root)))
+            at = stack.enter_context(open_for_block(self._fs, self._fs.open_root(self._root)))
             for part in (*self._names, name):
-                at = stack.enter_context(opened(self._fs, self._below(at, part, make=make)))
+                at = stack.enter_context(open_for_block(self._fs, self._below(at, part, make=make)))
             yield at
 
     def _below(self, at: int, name: str, *, make: bool) -> int:

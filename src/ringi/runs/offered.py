@@ -4,7 +4,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text
-from ringi.kernel.words import KeptText, told
+from ringi.kernel.words import KeptText, restore_kept
 
 
 class OfferedStep(Document, frozen=True):
@@ -38,4 +38,4 @@ class Offer(Document, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def why_left(self) -> Text:
-        return told(self.left_told, self.left)
+        return restore_kept(self.left_told, self.left)

@@ -54,7 +54,7 @@ class Processes:
             rows = self._ledger.select(_RECORDS, process_id) if found else []
         if not found:
             return None
-        records = tuple(codec.trusted(as_bytes(row[0]), ActionRecord, "action") for row in rows)
+        records = tuple(codec.decode_own(as_bytes(row[0]), ActionRecord, "action") for row in rows)
         return StoredProcess(_as_process(found[0][0]), records, int(str(found[0][1])))
 
     def of(self, run_id: str = "") -> list[Process]:
@@ -69,7 +69,7 @@ class Processes:
     def feedback(self, run_id: str) -> tuple[RunFeedback, ...]:
         """In the order it was given."""
         rows = self._ledger.select(_FEEDBACK, run_id)
-        return tuple(codec.trusted(as_bytes(row[0]), RunFeedback, "feedback") for row in rows)
+        return tuple(codec.decode_own(as_bytes(row[0]), RunFeedback, "feedback") for row in rows)
 
     def recoveries(self, kind: ErrorKind) -> tuple[RecoveryRecord, ...]:
         return tuple(
@@ -117,4 +117,4 @@ class Processes:
 
 
 def _as_process(document: object) -> Process:
-    return codec.trusted(as_bytes(document), Process, "process")
+    return codec.decode_own(as_bytes(document), Process, "process")

@@ -7,7 +7,7 @@ from ringi.approvals.document import ProofKind, Strength
 from ringi.approvals.forge import page_of
 from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import RunPlan, RunStep
-from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, in_language, stored, visible
+from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, in_language, restore_text, visible
 from ringi.models.budget import SpentOn, by_phase, limit_of
 from ringi.models.usage import RunBudget
 from ringi.runs import machine
@@ -428,4 +428,4 @@ def _moment(at: str) -> str:
 
 def _known(words: str) -> Text:
     """Translated if it is a sentence of ours; on one line."""
-    return stored(one_line(words))
+    return restore_text(one_line(words))

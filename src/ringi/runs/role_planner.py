@@ -15,7 +15,7 @@ from ringi.config.keys import RoleConfig, RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.errors import BadBrought
 from ringi.kernel import codec
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.problems import faults, in_words
 from ringi.kernel.text import Text
 from ringi.models.budget import planned_with
@@ -151,7 +151,7 @@ class Planner:
         read = msgspec.json.encode(raw[-1]).decode()
         if wrong := faults(raw[-1], kind):
             return _Said(in_words(wrong), read)
-        return _Said(msgspec.convert(raw[-1], type=prepared(kind)), read)
+        return _Said(msgspec.convert(raw[-1], type=prepare(kind)), read)
 
     def _run(self, brief: str, turn: TurnTime) -> str:
         """What its command prints, in a copy that it cannot change."""

@@ -17,7 +17,7 @@ from ringi.config.keys import RoleConfig, RoleHow
 from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import RunPlan, RunRole, RunStep
 from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError, RoleTimeout
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.process.capture import CommandResult
 from ringi.kernel.process.program import program_name, program_of
 from ringi.kernel.text import Text, visible
@@ -467,7 +467,7 @@ def _verdict(ran: CommandResult) -> tuple[NewVerdict | None, str]:
     if not found:
         return None, "there is no JSON object with passed and findings on a line of its own"
     try:
-        return msgspec.convert(found[-1], type=prepared(NewVerdict)), ""
+        return msgspec.convert(found[-1], type=prepare(NewVerdict)), ""
     except msgspec.ValidationError as error:
         return None, str(error)
 

@@ -65,7 +65,7 @@ class Runs:
         if codec.digest(data) != run.plan_sha256:
             why = Text("it is not the one that run {run} was approved with", run=run_id)
             raise BadDocument(what="planning.json", why=why)
-        return codec.trusted(data, RunPlan, "planning.json")
+        return codec.decode_own(data, RunPlan, "planning.json")
 
     def request_ids(self, day: str) -> set[str]:
         """Of runs, and of sessions that have a plan for one."""
@@ -114,4 +114,4 @@ def no_run(name: str) -> NotFound:
 
 
 def _as_run(row: Row) -> Run:
-    return codec.trusted(as_bytes(row[0]), Run, "run")
+    return codec.decode_own(as_bytes(row[0]), Run, "run")

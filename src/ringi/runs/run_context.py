@@ -197,7 +197,7 @@ class RunContext:
                 log(Component.EXECUTION, LogLevel.INFO, f"Step {step}: {role} completed")
             elif work.exit_code is not None:
                 code = str(work.code or (StopCode.ROLE_TIMEOUT if work.timed_out else StopCode.ROLE_FAILED))
-                span.failed(code.lower())
+                span.note_failure(code.lower())
                 why = str(work.problem or "")
                 log(Component.EXECUTION, LogLevel.WARN, f"Step {step}: {role} failed, {code}", why)
         return work

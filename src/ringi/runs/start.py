@@ -26,7 +26,7 @@ from ringi.engine.run_parts import fit, taken
 from ringi.engine.run_plan import Name, RunPlan
 from ringi.errors import MainBranch, NotAsked, NotFound, RunOver, SessionOver, UnfitForRun
 from ringi.kernel import codec
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.problems import Level, Problem, ReasonCode, problem
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
@@ -105,7 +105,7 @@ def _run_named(workspace: Workspace, name: str) -> str:
 def start_from_file(workspace: Workspace, data: bytes, name: str, forge: ForgeTerms | None = None) -> Run:
     """A new run with this planning.json. Raises UnfitForRun with everything that is wrong with it."""
     _require(check_document(data, "planning.json"), DocumentKind.RUN_PLAN, name)
-    plan = codec.foreign(data, RunPlan, name)
+    plan = codec.decode_foreign(data, RunPlan, name)
     own, told = _own_name(workspace, plan), _instruction(plan)
     return add_run(workspace, own, "", told, reason=writable(name), forge=forge)
 
@@ -119,7 +119,7 @@ def start_from_request(
     """
     _require(check_document(data, "request.md"), DocumentKind.REQUEST, name)
     text = data.decode("utf-8-sig")
-    request = msgspec.convert(read_request(text).raw, prepared(Request))
+    request = msgspec.convert(read_request(text).raw, prepare(Request))
     path = _below(workspace, name)
     source = FromRequest(_request_id(workspace, name), path, request)
     return workspace.planning.start(

@@ -83,7 +83,7 @@ def _one_test(context: RunContext, index: int, kind: str, command: str, number: 
             if evidence.passed:
                 say(Component.EXECUTION, LogLevel.INFO, f"Step {step.step_id}: {kind} test passed")
             else:
-                span.failed("timeout" if evidence.timed_out else "test_failed")
+                span.note_failure("timeout" if evidence.timed_out else "test_failed")
                 say(Component.EXECUTION, LogLevel.WARN, f"Step {step.step_id}: {kind} test failed", command)
     return replace(evidence, log=path)
 

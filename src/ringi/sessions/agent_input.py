@@ -10,7 +10,7 @@ import msgspec
 from ringi.engine.call_log import LoggedCall
 from ringi.errors import BadBrought, BadDocument
 from ringi.kernel import codec
-from ringi.kernel.problems import Fault, below, decoded, in_words
+from ringi.kernel.problems import Fault, below, decode_or_explain, in_words
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.models.prompt import (
@@ -86,7 +86,7 @@ def bring(
 def read(brought: Brought | Mapping[str, Any]) -> Brought:
     """Strictly, whoever made it. Raises BadBrought with everything that is wrong."""
     try:
-        return decoded(msgspec.json.encode(brought), Brought, "")
+        return decode_or_explain(msgspec.json.encode(brought), Brought, "")
     except UnicodeEncodeError:
         raise BadBrought(what=_WHAT, why=codec.NOT_TEXT) from None
     except TypeError as error:

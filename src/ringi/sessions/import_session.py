@@ -14,7 +14,7 @@ from ringi.sessions.operations import APPROVED_WORDS, LONGEST_INSTRUCTION, Sessi
 
 def read_session(data: bytes, what: str) -> PlanningSession:
     """Raises BadDocument if the session cannot be resumed."""
-    session = codec.foreign(data, PlanningSession, what)
+    session = codec.decode_foreign(data, PlanningSession, what)
     for fault in session_faults(session):
         raise BadDocument(what=what, why=fault.message)
     return session

@@ -91,7 +91,7 @@ def _counted(workspace: Workspace, stored: StoredSession) -> StoredSession:
     if data is None:
         return stored
     with suppress(BadDocument):
-        open_ = codec.foreign(data, OpenCall, session_id)
+        open_ = codec.decode_foreign(data, OpenCall, session_id)
         if open_.counted == stored.facts.usage.requests:
             phase = log_phase(open_.purpose, stored.session.status)
             call = LoggedCall(open_.purpose, open_.model, open_.usage, end="interrupted")

@@ -120,7 +120,7 @@ class PlanCache:
                 continue
             data = self._vault.get(file.name)
             with suppress(RingiError):  # of another version
-                plan = codec.foreign(data, KeptPlan, file.name) if data is not None else None
+                plan = codec.decode_foreign(data, KeptPlan, file.name) if data is not None else None
                 if plan is None or plan.kind is not kind:
                     continue
                 if oldest < plan.made_at <= now:

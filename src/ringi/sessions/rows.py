@@ -208,7 +208,7 @@ def ref_of_session(session: PlanningSession) -> SessionRef:
 
 
 def as_session_ref(row: Row) -> SessionRef:
-    return codec.trusted(as_bytes(row[0]), SessionRef, "planning session")
+    return codec.decode_own(as_bytes(row[0]), SessionRef, "planning session")
 
 
 def _as_log_entry(row: Row) -> LogEntry:
@@ -223,8 +223,8 @@ def _as_stored(rows: Sequence[Row], session_id: str) -> StoredSession:
         raise _no_session(session_id)
     document, facts, revision = rows[0]
     return StoredSession(
-        codec.trusted(as_bytes(document), PlanningSession, "planning session"),
-        codec.trusted(as_bytes(facts), SessionFacts, "planning session"),
+        codec.decode_own(as_bytes(document), PlanningSession, "planning session"),
+        codec.decode_own(as_bytes(facts), SessionFacts, "planning session"),
         int(str(revision)),
     )
 

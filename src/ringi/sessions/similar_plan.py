@@ -112,7 +112,7 @@ def start_with(
     tool, plan = workspace.planning, offer.plan
     session_id = tool.start(words, actor=actor, agent_brings=True, forge=forge).session_id
     try:
-        design = codec.foreign(plan.value.encode(), NewSummary, "design")
+        design = codec.decode_foreign(plan.value.encode(), NewSummary, "design")
         brought = {**{name: [] for name in _NONE_FIRST}, "design": msgspec.to_builtins(design)}
         who = f"{CACHE}{short(plan.origin.subject)}"
         view = tool.bring(session_id, brought, who, workspace.cache.usage(offer))

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ringi.kernel.process.lines import TooLong, lines, read_some, write
 from ringi.kernel.process.program import program_of
-from ringi.kernel.process.start import CHECK_EVERY, RunningCommand, started
+from ringi.kernel.process.start import CHECK_EVERY, RunningCommand, start_command
 from ringi.kernel.text import Text
 from ringi.tools.effects import ErrorKind
 
@@ -86,7 +86,7 @@ class Child:
         theirs = (stdin, stdout, stderr)
         for descriptor in (to_it, from_it, errors):
             stack.callback(os.close, descriptor)
-        running = started(argv, cwd=folder, env=environment, stdin=stdin, stdout=stdout, stderr=stderr)
+        running = start_command(argv, cwd=folder, env=environment, stdin=stdin, stdout=stdout, stderr=stderr)
         try:
             # Waited for even if the time is up: otherwise the process would stay.
             command = await anyio.to_thread.run_sync(running.__enter__)

@@ -10,7 +10,7 @@ from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.capture import last, run
 from ringi.kernel.process.environment import SYSTEM_PATH, harmless
-from ringi.kernel.process.hidden import hidden
+from ringi.kernel.process.hidden import find_hidden
 from ringi.kernel.process.program import program_of
 from ringi.kernel.process.sandbox import How, Mount
 from ringi.kernel.text import Text
@@ -114,10 +114,10 @@ class WorkspaceCommands:
         # That folder is read-only in the sandbox; without the variable programs use /tmp.
         passed.pop("TMPDIR", None)
         # What any variable of the person's names, not only those that are passed on.
-        unseen = hidden(self._environment, self._own)
+        unseen = find_hidden(self._environment, self._own)
         passed = {name: value for name, value in passed.items() if name not in unseen.variables}
         laid = copy.mounts if copy else (Mount(self._root, How.WRITE),)
-        kept = () if copy else sandbox.kept_of(self._root)
+        kept = () if copy else sandbox.protected_paths(self._root)
         mounts = sandbox.mounts(sandbox.SandboxPlaces(laid, unseen, kept))
         if not all(sandbox.sees(mounts, path) for path in (program, Path(os.path.realpath(program)))):
             raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))

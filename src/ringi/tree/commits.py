@@ -24,8 +24,8 @@ from ringi.kernel.process.git import (
     Git,
     IndexEntry,
     index_entries,
+    join_names,
     last_line,
-    listed,
     names_in,
     tree_changes,
     tree_files,
@@ -148,7 +148,7 @@ class GitCommits:
         if not new:
             return
         # This command has no option for literal names; written like this, none looks like a pattern.
-        asked = listed([b"./" + name for name in sorted(new)])
+        asked = join_names([b"./" + name for name in sorted(new)])
         if out := self._git.look("check-ignore", "-z", "--stdin", stdin=asked, fine=(0, 1)):
             ignored = os.fsdecode(out.split(b"\0")[0]).removeprefix("./")
             raise NoCommit(why=Text("git ignores {path}", path=ignored))
@@ -202,16 +202,16 @@ class GitCommits:
         gone = [os.fsencode(path) for path, data in order.files.items() if data is None]
         there = {os.fsencode(path): data for path, data in order.files.items() if isinstance(data, bytes)}
         if gone:
-            git("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
+            git("update-index", "-z", "--force-remove", "--stdin", stdin=join_names(gone))
         exact = [
             f"{file.mode} {_written(git, file.data)}\t".encode() + os.fsencode(path)
             for path, file in order.files.items()
             if isinstance(file, Committed)
         ]
         if exact:
-            git("update-index", "--add", "--replace", "-z", "--index-info", stdin=listed(exact))
+            git("update-index", "--add", "--replace", "-z", "--index-info", stdin=join_names(exact))
         if there:
-            git("update-index", "--add", "--replace", "-z", "--stdin", stdin=listed(there))
+            git("update-index", "--add", "--replace", "-z", "--stdin", stdin=join_names(there))
         staged = {entry.path: entry.oid.decode() for entry in index_entries(git("ls-files", "-s", "-z"))}
         for name, data in there.items():
             oid = staged.get(name, "")
@@ -449,13 +449,13 @@ def _bring_index(git: PersonalGit, commit: str, always: Collection[bytes]) -> No
     if not chosen:
         return
     lines = [f"{change.after} {change.oid}\t".encode() + change.path for change in chosen]
-    _patiently(git, "update-index", "-z", "--index-info", stdin=listed(lines))
+    _patiently(git, "update-index", "-z", "--index-info", stdin=join_names(lines))
     there = [change.path for change in chosen if change.after != ABSENT]
     # Without it git would have to read these files again to see that they are unchanged.
     with contextlib.suppress(GitFailed):
         git.work(
             "--literal-pathspecs", "add", "--refresh", "--pathspec-from-file=-", "--pathspec-file-nul",
-            stdin=listed(there),
+            stdin=join_names(there),
         )  # fmt: skip
 
 

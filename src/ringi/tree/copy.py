@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from ringi.errors import Busy, CopyFailed, NotFound, PathRefused, RingiError, StorageFailed, TooManyFiles
-from ringi.kernel.codec import pretty, trusted
+from ringi.kernel.codec import decode_own, pretty
 from ringi.kernel.document import Document, Versioned
 from ringi.kernel.fs import read_bounded, replace_file, walk
 from ringi.kernel.process.ancestors import process_start
@@ -244,7 +244,7 @@ class WorkCopy:
         except OSError as error:
             why = Text("{folder} cannot be read: {problem}", folder=folder, problem=error.strerror)
             raise CopyFailed(why=why) from None
-        return cls(folder, trusted(data, CopyRecord, str(folder / "copy.json")))
+        return cls(folder, decode_own(data, CopyRecord, str(folder / "copy.json")))
 
     @classmethod
     def all(cls, cache: Path) -> list["WorkCopy"]:

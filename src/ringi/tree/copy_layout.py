@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from ringi.errors import CopyFailed, NotFound, PathRefused
 from ringi.kernel.fs import folder_unusable
 from ringi.kernel.process.erase import erase, plain_run
-from ringi.kernel.process.git import LINK_MODE, Git, index_entries, listed, quoted, settings
+from ringi.kernel.process.git import LINK_MODE, Git, index_entries, join_names, quote, settings
 from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.text import Text
 from ringi.tree.paths import normalise
@@ -59,9 +59,9 @@ def checkout_of(shadow: WorktreeCapture) -> Checkout:
         return Checkout(b"refs/heads/main", None, b"", _borrowed(shadow.git_dir, root), b"")
     git = Git(repository.git_dir, root)
     with (
-        git.started("for-each-ref", _REF, *_REFS) as refs,
-        git.started("symbolic-ref", "-q", "HEAD") as branch,
-        git.started("rev-parse", "-q", "--verify", "HEAD^{commit}") as commit,
+        git.start("for-each-ref", _REF, *_REFS) as refs,
+        git.start("symbolic-ref", "-q", "HEAD") as branch,
+        git.start("rev-parse", "-q", "--verify", "HEAD^{commit}") as commit,
     ):
         return Checkout(
             branch.finish().out.strip(),
@@ -77,7 +77,7 @@ def branch_of(root: Path) -> str:
     repository = Repository.at(root)
     if repository is None:
         return ""
-    with Git(repository.git_dir, root).started("symbolic-ref", "-q", "--short", "HEAD") as branch:
+    with Git(repository.git_dir, root).start("symbolic-ref", "-q", "--short", "HEAD") as branch:
         return branch.finish().out.decode("utf-8", "replace").strip()
 
 
@@ -149,7 +149,7 @@ def lend(folder: Path, objects: Sequence[Path]) -> tuple[Path, ...]:
 def _alternate(folder: Path) -> bytes:
     """Unquoted if possible: other readers of repositories know no quotes."""
     line = os.fsencode(folder)
-    return (quoted(folder) if b"\n" in line else line) + b"\n"
+    return (quote(folder) if b"\n" in line else line) + b"\n"
 
 
 def complete(tree: Path) -> None:
@@ -163,7 +163,7 @@ def complete(tree: Path) -> None:
         if entry.is_link:  # an empty folder is a submodule that was not fetched: no change
             (tree / os.fsdecode(entry.path)).mkdir(parents=True, exist_ok=True)
     if own := [entry.path for entry in entries if entry.path.startswith(OWN.encode() + b"/")]:
-        git.run("checkout-index", "-u", "-z", "--stdin", stdin=listed(own))
+        git.run("checkout-index", "-u", "-z", "--stdin", stdin=join_names(own))
 
 
 def _config(chosen: Mapping[str, str], object_format: str) -> bytes:

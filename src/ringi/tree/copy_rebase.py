@@ -18,7 +18,7 @@ import msgspec
 from ringi.errors import StorageFailed
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.process.erase import erase_later
-from ringi.kernel.process.git import ABSENT, Git, TreeChange, index_entries, listed, names_in, read_blobs
+from ringi.kernel.process.git import ABSENT, Git, TreeChange, index_entries, join_names, names_in, read_blobs
 from ringi.kernel.text import why_failed
 from ringi.patch.merge import MergedText, merge
 from ringi.tree.copy import REMOVED, WorkCopy, digests, facts_of, own_repository
@@ -67,7 +67,7 @@ def followed(copy: WorkCopy, root: Path, state: Path, **noted: object) -> Follow
     again.note(**noted)
     shadow.objects.lend(again.base, again.folder)
     added = [os.fsencode(change.path) for change in mine.changes if change.before is None]
-    ignored = again.shadow.git.attempt("check-ignore", "--no-index", "-z", "--stdin", stdin=listed(added))
+    ignored = again.shadow.git.attempt("check-ignore", "--no-index", "-z", "--stdin", stdin=join_names(added))
     return Followed(again, changed, hidden=tuple(map(os.fsdecode, names_in(ignored.out))))
 
 
@@ -171,7 +171,7 @@ def _with(copy: WorkCopy, tree: str, theirs: Mapping[str, TreeChange]) -> str:
             if change is not None and change.before not in {ABSENT, change.after}:
                 mode = change.after
             entries.append(f"{mode} {oid}\t".encode() + one.path)
-        git.run("update-index", "-z", "--index-info", stdin=listed(entries))
+        git.run("update-index", "-z", "--index-info", stdin=join_names(entries))
         return git.run("write-tree").decode("ascii").strip()
 
 

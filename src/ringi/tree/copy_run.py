@@ -15,12 +15,12 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.errors import CopyFailed, Interrupted, NoSandbox, PathRefused, StorageFailed
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.places import Places
 from ringi.kernel.process.capture import CommandResult, OutputLimit, last, run, shell
 from ringi.kernel.process.environment import GIT_PLACES, WITH_VARIABLE, without_forge_tokens
-from ringi.kernel.process.start import RunningCommand, started
+from ringi.kernel.process.start import RunningCommand, start_command
 from ringi.kernel.process.terminal import Ended, Listener, run_in_terminal
 from ringi.kernel.text import Text, why_failed, without_codes
 from ringi.tree.check_result import CheckPhase, CheckResult
@@ -154,7 +154,7 @@ class CopyRun:
     ) -> contextlib.AbstractContextManager[RunningCommand]:
         """A command that runs beside its caller, until the block ends. Raises OSError."""
         inside = self._enclosing(Invocation(tuple(argv), {**self.environment, **more}))
-        return started(
+        return start_command(
             inside.argv,
             cwd=self.copy.folder_of_commands,
             env=inside.env,
@@ -294,7 +294,7 @@ def _taken_up(path: Path) -> Imprint | None:
     try:
         data = path.read_bytes()
         path.unlink()
-        return msgspec.msgpack.decode(data, type=prepared(Imprint))
+        return msgspec.msgpack.decode(data, type=prepare(Imprint))
     except (OSError, msgspec.MsgspecError):
         return None
 

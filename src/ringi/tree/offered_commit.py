@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from ringi.errors import FilterNeeded, NoCommit
-from ringi.kernel.process.git import NO_FETCH, listed
+from ringi.kernel.process.git import NO_FETCH, join_names
 from ringi.kernel.text import Text
 from ringi.tree.personal_git import GitFailed, PersonalGit
 
@@ -82,7 +82,7 @@ def _tree(git: PersonalGit, folder: Path, order: OfferOrder) -> str:
 
     run("read-tree", order.parent or "--empty")
     gone = [os.fsencode(path) for path, data in order.files.items() if data is None]
-    run("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
+    run("update-index", "-z", "--force-remove", "--stdin", stdin=join_names(gone))
     for path, file in order.files.items():
         if file is not None:
             place = top / path
@@ -91,7 +91,7 @@ def _tree(git: PersonalGit, folder: Path, order: OfferOrder) -> str:
             place.chmod(0o700 if file.executable else 0o600)
     there = [os.fsencode(path) for path, data in order.files.items() if data is not None]
     _require_unfiltered(git, there, variables)
-    run("update-index", "--add", "--replace", "-z", "--stdin", stdin=listed(there))
+    run("update-index", "--add", "--replace", "-z", "--stdin", stdin=join_names(there))
     return run("write-tree").decode().strip()
 
 
@@ -101,7 +101,7 @@ def _require_unfiltered(git: PersonalGit, names: list[bytes], variables: Mapping
     known = {found[1] for name in settings.split("\0") if (found := _NAME.fullmatch(name))}
     if not known or not names:
         return
-    said = git.work("check-attr", "-z", "--stdin", "filter", stdin=listed(names), **variables)
+    said = git.work("check-attr", "-z", "--stdin", "filter", stdin=join_names(names), **variables)
     fields = [os.fsdecode(field) for field in said.split(b"\0")]
     for path, value in zip(fields[::3], fields[2::3], strict=False):
         if value in known:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import Busy, CopyFailed, StorageFailed
-from ringi.kernel.process.git import Git, keep, names_in, quoted
+from ringi.kernel.process.git import Git, keep, names_in, quote
 from ringi.kernel.process.repository import read_small
 from ringi.kernel.text import Text
 
@@ -86,7 +86,7 @@ class PrivateFolder:
                 info / _PERSONAL: around.personal_excludes,
                 info / "exclude": around.excludes + b"\n/" + OWN.encode() + b"/\n",
                 self.git_dir / "objects" / "info" / "alternates": b"".join(
-                    quoted(folder) + b"\n" for folder in around.objects
+                    quote(folder) + b"\n" for folder in around.objects
                 ),
             }
         )
@@ -123,7 +123,7 @@ def _config(around: GitFacts, excludes: Path) -> bytes:
         b"version": 1 if wide else 0,
         b"ignorecase": _switch(around.ignorecase),
         b"precompose": _switch(around.precompose),
-        b"excludes": quoted(excludes),
+        b"excludes": quote(excludes),
     }
     return text + b"\tobjectformat = sha256\n" if wide else text
 

@@ -17,8 +17,8 @@ from ringi.kernel.process.git import (
     ABSENT,
     Git,
     TreeChange,
+    join_names,
     last_line,
-    listed,
     names_in,
     read_blobs,
     settings,
@@ -404,7 +404,7 @@ def filtered(root: Path, paths: Sequence[str] | None = None) -> dict[str, str]:
     if not known:
         return {}
     git = Git(found.git_dir, root)
-    names = git.run("ls-files", "-z") if paths is None else listed(map(os.fsencode, paths))
+    names = git.run("ls-files", "-z") if paths is None else join_names(map(os.fsencode, paths))
     out = git.run("check-attr", "-z", "--stdin", "filter", stdin=names) if names else b""
     fields = names_in(out)
     pairs = zip(fields[::3], fields[2::3], strict=False)

@@ -14,8 +14,8 @@ import msgspec
 
 from ringi.errors import PathRefused, StorageFailed
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import EntryKind, FileSystem, opened
-from ringi.kernel.process.progress import counted
+from ringi.kernel.fs import EntryKind, FileSystem, open_for_block
+from ringi.kernel.process.progress import count_items
 from ringi.kernel.text import Text
 from ringi.tree.file_state import FileChange, OpStatus
 from ringi.tree.tree import Made, Tree
@@ -159,7 +159,7 @@ class Stage:
             found = [stack.enter_context(self.tree.open_root())]
             for part in (*STAGING, self.name):
                 step = self.tree.step(found[-1], part, part, make=True)
-                found.append(stack.enter_context(opened(self.fs, step)))
+                found.append(stack.enter_context(open_for_block(self.fs, step)))
             self._held = found[0], found[-2], found[-1]
             try:
                 yield found[0], found[-1]
@@ -170,7 +170,7 @@ class Stage:
         """Writes the new files into the stage and syncs them."""
         with self._opened() as (root, stage):
             names = []
-            for index, change in enumerate(counted(Text("Preparing files"), changes)):
+            for index, change in enumerate(count_items(Text("Preparing files"), changes)):
                 name = self._names[change.path] = str(index)
                 if change.after is not None and not change.folder:
                     data = contents(change.after.sha256)
@@ -188,7 +188,7 @@ class Stage:
         """Brings every file from before to after. At one that is neither, stops, or with `go_on` skips it."""
         conflicts = []
         with self._opened() as (root, stage):
-            for change in counted(Text("Writing files"), changes):
+            for change in count_items(Text("Writing files"), changes):
                 try:
                     self._swap(root, stage, change)
                 except WriteConflict as conflict:
@@ -283,7 +283,7 @@ class Stage:
             else:
                 at = stack.enter_context(self._staging())
                 step = self.tree.step(at, self.name, self.name, make=False)
-                stage = stack.enter_context(opened(self.fs, step))
+                stage = stack.enter_context(open_for_block(self.fs, step))
             for name in self.fs.names(stage):
                 if _is_foreign(self.fs, stage, name, ours):
                     self.kept.append(f"{self.path}/{name}")
@@ -305,7 +305,7 @@ class Stage:
         with contextlib.ExitStack() as stack:
             at = stack.enter_context(self.tree.open_root())
             for part in STAGING:
-                at = stack.enter_context(opened(self.fs, self.fs.open_folder(at, part)))
+                at = stack.enter_context(open_for_block(self.fs, self.fs.open_folder(at, part)))
             yield at
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from ringi.errors import PathRefused, StorageFailed, TooLarge, Unreadable
 from ringi.kernel.codec import digest
-from ringi.kernel.fs import Entry, EntryKind, FileChanged, FileSystem, NotRegular, opened
+from ringi.kernel.fs import Entry, EntryKind, FileChanged, FileSystem, NotRegular, open_for_block
 from ringi.kernel.text import Text
 from ringi.tree.file_state import FileState, Touched
 from ringi.tree.paths import normalise
@@ -48,7 +48,7 @@ class Tree:
 
     @contextlib.contextmanager
     def open_root(self) -> Iterator[int]:
-        with opened(self.fs, self.fs.open_root(self.root)) as folder:
+        with open_for_block(self.fs, self.fs.open_root(self.root)) as folder:
             yield folder
 
     @contextlib.contextmanager
@@ -63,7 +63,9 @@ class Tree:
         with contextlib.ExitStack() as stack:
             at = root
             for part in folders:
-                at = stack.enter_context(opened(self.fs, self.step(at, part, path, make=make, made=made)))
+                at = stack.enter_context(
+                    open_for_block(self.fs, self.step(at, part, path, make=make, made=made))
+                )
             yield at, name
 
     def step(self, at: int, part: str, path: str, *, make: bool, made: Made | None = None) -> int:

@@ -21,8 +21,8 @@ from ringi.kernel.process.git import (
     TreeChange,
     failure,
     index_entries,
+    join_names,
     keep,
-    listed,
     names_in,
     read_blobs,
     require_version,
@@ -174,7 +174,7 @@ class PrivateGit:
         drop |= (ignored & entries.keys()) - tracked
         force = [path for path in tracked - entries.keys() if not _own(path)]
         if drop:
-            git.run("update-index", "--force-remove", "-z", "--stdin", stdin=listed(sorted(drop)))
+            git.run("update-index", "--force-remove", "-z", "--stdin", stdin=join_names(sorted(drop)))
         unreadable |= self._force(git, force)
         if drop or force:
             tree = _text(git.run("write-tree"))
@@ -189,7 +189,7 @@ class PrivateGit:
         there = sorted(path for path in paths if _is_there(self.work_tree, path))
         unreadable = {path for path in there if not _readable(self.work_tree, path)}
         if names := [path for path in there if path not in unreadable]:
-            git.run("update-index", "--add", "-z", "--stdin", stdin=listed(names))
+            git.run("update-index", "--add", "-z", "--stdin", stdin=join_names(names))
         return unreadable
 
     def _not_taken(self, git: Git) -> tuple[set[bytes], set[bytes]]:
@@ -220,7 +220,7 @@ class PrivateGit:
     def without_ignored(self, names: list[bytes]) -> list[bytes]:
         if not names:
             return []
-        answer = self.git.attempt("check-ignore", "-z", "--stdin", stdin=listed(names))
+        answer = self.git.attempt("check-ignore", "-z", "--stdin", stdin=join_names(names))
         ignored = set(names_in(answer.out))
         return [name for name in names if name not in ignored]
 
@@ -370,7 +370,7 @@ class WorktreeCapture(PrivateGit):
         self.folder.make_folders()
         with self._index.locked():
             self._refresh()
-        answer = self.git.attempt("check-ignore", "--no-index", "-z", "--stdin", stdin=listed(names))
+        answer = self.git.attempt("check-ignore", "--no-index", "-z", "--stdin", stdin=join_names(names))
         if answer.code not in {0, 1}:  # 1: none is
             return set(names)
         ignored = set(names_in(answer.out))

@@ -175,7 +175,7 @@ def test_a_grant_answers_at_once_and_says_so(ws, keys, root: Path):
 def test_what_was_signed_is_kept_verbatim(ws, keys):
     grant = granted(ws, keys)
     assert codec.digest(grant.subject.encode()) == grant.digest
-    subject = codec.foreign(grant.subject.encode(), GrantSubject, "it")
+    subject = codec.decode_foreign(grant.subject.encode(), GrantSubject, "it")
     assert (subject.id, subject.scope, subject.workspace) == (grant.id, SCOPE, ledger_of(ws).workspace_id())
     said = said_in(grant.proof.statement)
     assert (said.act, said.digest, said.approver) == (SignedAct.GRANT, grant.digest, "hanako")
@@ -427,7 +427,7 @@ def test_a_revoked_grant_covers_nothing_from_then_on(ws, keys, root: Path):
     assert [event.reason for event in revoked] == [f"{grant.id} no more"]
     # Once is enough, and its signature does not bring it back.
     assert ws.grants.revoke(grant.id).revoked_at == state.revoked_at
-    subject = codec.foreign(grant.subject.encode(), GrantSubject, "it")
+    subject = codec.decode_foreign(grant.subject.encode(), GrantSubject, "it")
     proof = SignedAnswer(grant.proof.statement, grant.proof.signature)
     with pytest.raises(BadGrant, match="added already"):
         ws.grants.add(subject, "hanako", proof)

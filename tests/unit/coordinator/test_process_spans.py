@@ -7,7 +7,7 @@ import pytest
 from ringi.config.keys import Config, Logs
 from ringi.kernel.telemetry.port import Telemetry
 from ringi.kernel.telemetry.spans import OtelSpans, SpanContent
-from ringi.policy.masking import masked
+from ringi.policy.masking import mask_secrets
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process_log import ProcessLogFile
 from tests.fakes.people import SteppingClock
@@ -32,8 +32,8 @@ def gone_wrong(
         )
     )
     with sending(receiver, content=content) as sender:
-        log = ProcessLogFile(folder, SteppingClock(), masked, Config(logs=Logs(**settings)))
-        spans = OtelSpans(sender.provider, SpanContent(tuple(Phase), content, masked), {}, "w")
+        log = ProcessLogFile(folder, SteppingClock(), mask_secrets, Config(logs=Logs(**settings)))
+        spans = OtelSpans(sender.provider, SpanContent(tuple(Phase), content, mask_secrets), {}, "w")
         services = desk.services()._replace(telemetry=Telemetry(spans, log))
         with spans.root("ringi.run", "r1"):
             ExecutionCoordinator(services).execute_with_planning(desk.task)

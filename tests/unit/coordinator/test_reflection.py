@@ -490,7 +490,7 @@ def test_what_a_tool_says_never_becomes_part_of_the_plan(kind: ErrorKind):
 
 
 def spelled(document: str) -> ReflectionDocument:
-    return codec.foreign(document.encode(), ReflectionDocument, "example")
+    return codec.decode_foreign(document.encode(), ReflectionDocument, "example")
 
 
 @pytest.mark.req("PP-3")
@@ -565,7 +565,7 @@ def comment(**parts: object) -> RunFeedback:
 def test_example_15_3_feedback_by_a_model():
     example = spelled(INTEGRATED)
     assert example.plan_revision
-    at = process(codec.foreign(INITIAL.encode(), PlanningDocument, "plan"), "認証を実装する")
+    at = process(codec.decode_foreign(INITIAL.encode(), PlanningDocument, "plan"), "認証を実装する")
     answer = NewReplan(
         "TypeScriptで実装し、既存ファイルとの統合を考慮",
         (

@@ -382,7 +382,7 @@ def test_revisions_are_limited_and_their_history_is_bounded(
         assert len(at.revisions) <= max(1, in_memory, 0 if summarise else on_disk)
         assert len(at.revisions) + len(at.history) <= max(1, in_memory, on_disk)
         assert at.revised >= len(at.revisions) + len(at.history)
-        assert codec.trusted(codec.canonical(at), Process, "process") == at
+        assert codec.decode_own(codec.canonical(at), Process, "process") == at
 
 
 @pytest.mark.req("PP-14")

@@ -32,7 +32,7 @@ PREVIEW = b'{"files":[],"diffs":[],"risk_score":%s}'
 
 def refusal(data: bytes, kind: type = PlanDocument) -> str:
     with pytest.raises(BadDocument) as caught:
-        codec.foreign(data, kind, "plan.json")
+        codec.decode_foreign(data, kind, "plan.json")
     return str(caught.value)
 
 
@@ -42,7 +42,7 @@ def test_cut_at_every_byte(write):
     for end in range(len(data)):
         assert refusal(data[:end]).startswith("plan.json cannot be read: ")
         with pytest.raises(RingiError):
-            codec.trusted(data[:end], PlanDocument, "plan.json")
+            codec.decode_own(data[:end], PlanDocument, "plan.json")
 
 
 @each("data", [b"", b" ", b"\n\n\t", b"\r\n" * 1000])
@@ -63,7 +63,7 @@ def test_a_hundred_megabytes_are_refused_by_their_size_alone():
 def test_deeply_nested(data: bytes):
     assert "nested too deeply" in refusal(data)
     with pytest.raises(RingiError):
-        codec.trusted(data, PlanDocument, "it")
+        codec.decode_own(data, PlanDocument, "it")
 
 
 @each("raw", [b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\x80"])
@@ -106,7 +106,7 @@ def test_numbers_that_cannot_be_kept(number: bytes):
 
 @each("number", [2**63 - 1, -(2**63) + 1, 0, 1])
 def test_numbers_that_can(number: int):
-    spec = codec.foreign(b'{"kind":"run","timeout_sec":%d}' % number, ActionSpec, "it")
+    spec = codec.decode_foreign(b'{"kind":"run","timeout_sec":%d}' % number, ActionSpec, "it")
     assert spec == ActionSpec(SpecKind.RUN, timeout_sec=number)
 
 
@@ -117,7 +117,7 @@ def test_half_characters_are_refused(half: str):
 
 
 def test_whole_characters_written_as_two_halves_are_fine():
-    found = codec.foreign(rb'{"message_id":"\ud83d\ude00 \\ud800","timestamp":""}', MessageRef, "it")
+    found = codec.decode_foreign(rb'{"message_id":"\ud83d\ude00 \\ud800","timestamp":""}', MessageRef, "it")
     assert found.message_id == "\U0001f600 \\ud800"
 
 
@@ -158,14 +158,14 @@ def test_any_damage_gives_a_document_or_our_error(data: st.DataObject):
 
 
 def check_answers(data: bytes) -> None:
-    for decode in (codec.foreign, codec.trusted):
+    for decode in (codec.decode_foreign, codec.decode_own):
         try:
             document = decode(data, PlanDocument, "it")
         except (BadDocument, NewerVersion):
             continue
         assert isinstance(document, PlanDocument)
-        if decode is codec.foreign:
-            assert codec.foreign(codec.canonical(document), PlanDocument, "it") == document
+        if decode is codec.decode_foreign:
+            assert codec.decode_foreign(codec.canonical(document), PlanDocument, "it") == document
 
 
 def test_pretty_is_for_people():
@@ -183,7 +183,7 @@ def test_canonical_has_one_spelling():
 
 _AT_ONCE = """
 import sys, threading
-from ringi.kernel.codec import foreign
+from ringi.kernel.codec import decode_foreign
 from ringi.plans.document import PlanDocument
 from ringi.plans.rows import as_document
 
@@ -193,7 +193,7 @@ gate = threading.Barrier(4)
 
 def read(number):
     gate.wait()
-    as_document(data, specs) if number % 2 else foreign(data, PlanDocument, "plan")
+    as_document(data, specs) if number % 2 else decode_foreign(data, PlanDocument, "plan")
 
 threads = [threading.Thread(target=read, args=[number]) for number in range(4)]
 for thread in threads:

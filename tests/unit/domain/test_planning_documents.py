@@ -45,17 +45,17 @@ def kind_of(raw: dict[str, Any]) -> type[OpenDocument]:
 
 
 def read(raw: object, kind: type[OpenDocument]) -> Any:
-    return codec.foreign(json.dumps(raw).encode(), kind, "it")
+    return codec.decode_foreign(json.dumps(raw).encode(), kind, "it")
 
 
 @pytest.mark.req("PP-1", "PP-29")
 @each("name", EXAMPLES)
 def test_every_example_is_valid_and_comes_back_as_it_was(name: str):
     raw = example(name)
-    document = codec.foreign(EXAMPLES[name].read_bytes(), kind_of(raw), name)
+    document = codec.decode_foreign(EXAMPLES[name].read_bytes(), kind_of(raw), name)
     for data in (codec.canonical(document), codec.pretty(document)):
         assert json.loads(data) == {"phase": document.__struct_config__.tag} | raw
-        assert codec.trusted(data, kind_of(raw), name) == document
+        assert codec.decode_own(data, kind_of(raw), name) == document
 
 
 def test_all_examples_are_here():

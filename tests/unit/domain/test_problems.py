@@ -151,7 +151,7 @@ boxes = st.fixed_dictionaries(
 
 def taken(raw: object, kind: Any) -> bool:
     try:
-        codec.foreign(json.dumps(raw).encode(), kind, "it")
+        codec.decode_foreign(json.dumps(raw).encode(), kind, "it")
     except BadDocument:
         return False
     return True

@@ -68,7 +68,7 @@ def test_fields_have_the_names_of_the_specification(kind: type[msgspec.Struct]):
 
 @pytest.mark.req("RN-1", "RN-16")
 def test_the_sample_of_the_specification_passes():
-    plan = codec.foreign(SAMPLE, RunPlan, "planning.json")
+    plan = codec.decode_foreign(SAMPLE, RunPlan, "planning.json")
     assert json.loads(codec.canonical(plan)) == sample()
     assert plan.work_branch == "aiflow/RQ-20251214-008/20251214-210501"
     assert plan.context.test_instructions["unit"] == "php artisan test"
@@ -94,7 +94,7 @@ def test_optional_fields_are_optional_and_empty_commands_fine():
     raw["outputs"]["errors_json"] = "runs/x/errors.json"
     raw["risks"] = []
     assert codes(raw) == ["AC_UNLINKED $.context.acceptance_criteria[0]"]
-    assert json.loads(codec.canonical(codec.foreign(json.dumps(raw).encode(), RunPlan, "it"))) == raw
+    assert json.loads(codec.canonical(codec.decode_foreign(json.dumps(raw).encode(), RunPlan, "it"))) == raw
 
 
 def changed(path: str, value: object) -> dict[str, Any]:

@@ -23,7 +23,7 @@ for _ in range(int(sys.argv[2])):
         ready = threading.Barrier(4)
         def decode():
             ready.wait()
-            codec.trusted(data, PlanDocument, "plan")
+            codec.decode_own(data, PlanDocument, "plan")
         threads = [threading.Thread(target=decode) for _ in range(4)]
         for thread in threads:
             thread.start()

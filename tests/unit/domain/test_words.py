@@ -5,7 +5,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.kernel.text import Text, in_language
-from ringi.kernel.words import KeptText, told
+from ringi.kernel.words import KeptText, restore_kept
 from ringi.runs.document import Stop, StopCode, stop_for
 from tests.tables import each
 
@@ -54,9 +54,12 @@ def test_details_are_masked():
 def test_a_template_that_is_none_of_ours_is_not_shown(kept: KeptText):
     stop = replace(stop_for(StopCode.APPROVAL_NEEDED, WHY, "ringi watch"), told=kept)
     assert str(stop.why) == stop.message
-    assert told(kept, "x").details["words"]
+    assert restore_kept(kept, "x").details["words"]
 
 
 def test_older_documents_have_only_the_words():
-    assert in_language("ja")(told(UNSET, "the result waits for a review")) != "the result waits for a review"
-    assert str(told(UNSET, "something {else}")) == "something {else}"
+    assert (
+        in_language("ja")(restore_kept(UNSET, "the result waits for a review"))
+        != "the result waits for a review"
+    )
+    assert str(restore_kept(UNSET, "something {else}")) == "something {else}"

@@ -13,7 +13,7 @@ from ringi.acp.paths import ProjectPaths
 from ringi.acp.protocol import INVALID_PARAMS, RpcError, too_long, understood
 from ringi.errors import NoWorkspace, PathRefused
 from ringi.kernel import text
-from ringi.kernel.text import Text, shown
+from ringi.kernel.text import Text, show_value
 
 
 @pytest.fixture
@@ -78,10 +78,10 @@ def test_errors_of_the_protocol_are_in_the_readers_language(copy: Any, japanese:
     del japanese
     paths = ProjectPaths(Path("/p"), Path("/p"))
     found = [
-        shown(understood(line).words)  # type: ignore[union-attr]
+        show_value(understood(line).words)  # type: ignore[union-attr]
         for line in (b"[]", b"nonsense", b'{"jsonrpc":"1.0","method":"x"}')
     ]
-    found.append(shown(too_long(b"").words))
+    found.append(show_value(too_long(b"").words))
     for params in ({"path": 5}, {"path": "a"}, {"path": "/etc"}, {"path": "/p/none"}):
         with pytest.raises(RpcError) as refused:
             read_text_file(copy, paths, asked(**params))

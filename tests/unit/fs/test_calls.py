@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.kernel.fs import EntryKind, FileChanged, NotRegular, OsFileSystem, opened
+from ringi.kernel.fs import EntryKind, FileChanged, NotRegular, OsFileSystem, open_for_block
 from tests.helpers import open_descriptors
 
 fs = OsFileSystem()
@@ -20,7 +20,7 @@ def at(tmp_path: Path):
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "folder link").symlink_to("folder")
     os.mkfifo(tmp_path / "pipe")
-    with opened(fs, fs.open_root(tmp_path)) as descriptor:
+    with open_for_block(fs, fs.open_root(tmp_path)) as descriptor:
         yield descriptor
 
 
@@ -123,7 +123,7 @@ def test_exchange_swaps_two_files_in_one_step(at: int, tmp_path: Path):
     assert (tmp_path / "other").read_bytes() == b"data"
     with pytest.raises(FileNotFoundError):
         fs.exchange(at, "file", at, "nothing")
-    with opened(fs, fs.open_folder(at, "folder")) as folder:
+    with open_for_block(fs, fs.open_folder(at, "folder")) as folder:
         fs.link(at, "file", folder, "second")
         fs.move(at, "other", folder, "moved")
     assert sorted(path.name for path in (tmp_path / "folder").iterdir()) == ["moved", "second"]
@@ -150,6 +150,6 @@ def test_no_descriptor_stays_open(at: int):
     for name in ("link", "pipe", "nothing", "folder"):
         with pytest.raises((NotRegular, FileNotFoundError, IsADirectoryError)):
             fs.read(at, name)
-    with pytest.raises(ZeroDivisionError), opened(fs, fs.open_folder(at, "folder")):
+    with pytest.raises(ZeroDivisionError), open_for_block(fs, fs.open_folder(at, "folder")):
         raise ZeroDivisionError
     assert open_descriptors() == before

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ringi.kernel.fs import folder_unusable
-from ringi.kernel.text import shown
+from ringi.kernel.text import show_value
 
 VARIABLE = "RINGI_CACHE_DIR"
 
@@ -15,7 +15,7 @@ VARIABLE = "RINGI_CACHE_DIR"
 def said(folder: Path, number: int) -> tuple[str, str]:
     error = folder_unusable(folder, OSError(number, os.strerror(number)), VARIABLE)
     assert error.details["what"] == str(folder)
-    return shown(error.details["why"]), shown(error.details["todo"])
+    return show_value(error.details["why"]), show_value(error.details["todo"])
 
 
 def test_file_in_its_place_is_to_be_moved_away(tmp_path: Path):

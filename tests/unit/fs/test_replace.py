@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.kernel.fs import OsFileSystem, open_own, opened, publish, replace_file
+from ringi.kernel.fs import OsFileSystem, open_for_block, open_own, publish, replace_file
 from tests.helpers import open_descriptors
 
 
@@ -41,7 +41,7 @@ def at(tmp_path: Path) -> Iterator[int]:
     (tmp_path / "file").write_bytes(b"data")
     (tmp_path / "folder").mkdir()
     fs = OsFileSystem()
-    with opened(fs, fs.open_root(tmp_path)) as descriptor:
+    with open_for_block(fs, fs.open_root(tmp_path)) as descriptor:
         yield descriptor
 
 

@@ -554,11 +554,11 @@ def test_whatever_stops_the_wait_ends_it(world: World, reason: type[Exception]) 
 DRIVER = """
 import os, sys
 from pathlib import Path
-from ringi.models.backend import Call, Turn
+from ringi.models.backend import Call, ChatMessage
 from ringi.models.command_backend import CommandBackend
 backend = CommandBackend("mine", os.environ, str, folder=Path(sys.argv[1]))
 try:
-    backend.send(Call((Turn("user", "x"),), {}, 60.0, 100, lambda _: None))
+    backend.send(Call((ChatMessage("user", "x"),), {}, 60.0, 100, lambda _: None))
 except KeyboardInterrupt:
     sys.exit(77)
 """

@@ -268,7 +268,7 @@ def test_those_who_wait_are_told_why():
 @each("claimed", [1.5, 10**30, -5, True, float("nan"), "x", None])
 def test_what_a_service_claims_to_have_counted_never_spoils_a_document(claimed):
     answer, _, _ = _ask(Reply(GOOD, claimed, claimed, float("inf")))
-    assert answer.usage == codec.foreign(codec.canonical(answer.usage), TokenUsage, "usage")
+    assert answer.usage == codec.decode_foreign(codec.canonical(answer.usage), TokenUsage, "usage")
     assert (answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.cost_usd) == (0, 0, None)
 
 

@@ -430,8 +430,8 @@ from pathlib import Path
 def none(*_): raise AssertionError("network")
 socket.socket = none
 from tests.unit.llm.test_recording import ask
-from ringi.models.recording import Replay
-assert ask(Replay(Path(sys.argv[1]))).value.questions
+from ringi.models.recording import RecordedModel
+assert ask(RecordedModel(Path(sys.argv[1]))).value.questions
 from tests.helpers import assert_not_loaded
 assert_not_loaded(sys.modules, "pydantic_ai", "openai", "anthropic", "httpx2")
 """

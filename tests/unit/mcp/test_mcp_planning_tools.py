@@ -77,7 +77,7 @@ class Server:
     async def call(self, name: str, client: Progress = silent, **given: Any) -> SessionNow:
         """As the server calls it: arguments through the strict door, then the step."""
         tool = TOOLS[name]
-        taken: Any = codec.foreign(json.dumps(given).encode(), tool.arguments, name)
+        taken: Any = codec.decode_foreign(json.dumps(given).encode(), tool.arguments, name)
         if tool.step is None:
             return await self.steps.look(taken.session_id, taken.seconds, client)
         step = tool.step
@@ -445,6 +445,6 @@ def test_schema_and_decoder_refuse_alike():
         {"instruction": "x", "a": 1},
     ):
         with pytest.raises(BadDocument):
-            codec.foreign(json.dumps(wrong).encode(), TOOLS["planning_start"].arguments, "x")
+            codec.decode_foreign(json.dumps(wrong).encode(), TOOLS["planning_start"].arguments, "x")
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, input_schema(TOOLS["planning_start"].arguments))

@@ -74,7 +74,7 @@ def test_the_examples_can_be_carried_out(tmp_path: Path):
     }
     with open_scratch(tmp_path, files) as workspace:
         specs = [spec for spec in arguments.SPEC_EXAMPLES if spec["kind"] != "call"]
-        given = codec.foreign(
+        given = codec.decode_foreign(
             json.dumps({"plan_id": proposed(workspace), "specs": specs}).encode(),
             arguments.SetActionSpecs,
             "x",
@@ -95,7 +95,7 @@ def test_the_examples_can_be_carried_out(tmp_path: Path):
 )
 def test_schema_and_decoder_refuse_alike(wrong: dict[str, object]):
     with pytest.raises(BadDocument):
-        codec.foreign(json.dumps(wrong).encode(), arguments.SetActionSpecs, "x")
+        codec.decode_foreign(json.dumps(wrong).encode(), arguments.SetActionSpecs, "x")
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(wrong, input_schema(arguments.SetActionSpecs))
 
@@ -105,7 +105,7 @@ def test_answers_fit_their_schemas_and_leave_contents_out(tmp_path: Path):
     def call(name: str, **given: object) -> dict[str, object]:
         tool = TOOLS[name]
         assert tool.work
-        taken = codec.foreign(json.dumps(given).encode(), tool.arguments, name)
+        taken = codec.decode_foreign(json.dumps(given).encode(), tool.arguments, name)
         answered = tool.work(workspace, taken, ME)
         document = json.loads(json.dumps(structured(answered)))
         jsonschema.validate(document, object_schema(tool.answer))

@@ -35,8 +35,8 @@ def task(id_: str, *paths: str, **more: Any) -> Subtask:
 def made(planned: PartsInput, **wishes: Any) -> RunPlan:
     plan = compile_run_plan(planned, NAMES, RunWishes(**wishes))
     data = codec.canonical(plan)
-    assert codec.foreign(data, RunPlan, "planning.json") == plan
-    assert [one for one in run_plan_problems(codec.parsed(data, "it")) if one.level is Level.FAIL] == []
+    assert codec.decode_foreign(data, RunPlan, "planning.json") == plan
+    assert [one for one in run_plan_problems(codec.parse_json(data, "it")) if one.level is Level.FAIL] == []
     return plan
 
 
@@ -362,7 +362,7 @@ plans = st.builds(
 def test_whatever_it_makes_passes_the_check(planned: PartsInput, lines: int, files: int, steps: int | None):
     plan = made(planned, max_diff_lines=lines, max_files_changed=files, max_steps=steps)
     assert [step.step_id for step in plan.steps] == [f"S{n:02}" for n in range(1, len(plan.steps) + 1)]
-    found = run_plan_problems(codec.parsed(codec.canonical(plan), "it"))
+    found = run_plan_problems(codec.parse_json(codec.canonical(plan), "it"))
     assert not {"AC_UNLINKED", "AC_TOO_FEW"} & {str(one.code) for one in found}
     if planned.request:
         asked = {one.id for one in planned.request.acceptance_criteria}

@@ -118,7 +118,7 @@ def test_a_small_task_is_one_call_that_fills_all_three():
     ]
     assert document.task_decomposition.subtasks[1].required_tools == ("patch",)
     assert engine.spent[Purpose.OUTLINE].input_tokens == 100
-    assert codec.foreign(codec.pretty(document), PlanningDocument, "it") == document
+    assert codec.decode_foreign(codec.pretty(document), PlanningDocument, "it") == document
 
 
 @pytest.mark.req("PP-2", "PP-5", "PP-28")

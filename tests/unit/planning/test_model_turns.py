@@ -418,7 +418,7 @@ def test_a_call_whose_answer_cannot_be_saved_is_counted(tmp_path: Path):
     session_id = desk.tool.start("Add a login").session_id
     with pytest.raises(SessionRace):
         desk.tool.go_on(session_id)
-    assert codec.foreign(desk.workspace.open_calls[session_id], OpenCall, "x").usage == SPENT
+    assert codec.decode_foreign(desk.workspace.open_calls[session_id], OpenCall, "x").usage == SPENT
 
 
 def test_progress_names_the_phase_and_the_model(tmp_path: Path):

@@ -24,7 +24,7 @@ def plan(task: dict[str, Any] | None = None, *actions: dict[str, Any]) -> Planni
         "task_decomposition": {"subtasks": [TASK | (task or {})]},
         "action_plan": {"actions": [{"task_id": "t1", "tool": "run"} | one for one in actions]},
     }
-    return codec.foreign(json.dumps(raw).encode(), PlanningDocument, "it")
+    return codec.decode_foreign(json.dumps(raw).encode(), PlanningDocument, "it")
 
 
 def kinds(document: PlanningDocument, rules: PlanRules = RULES) -> set[str]:
@@ -88,7 +88,7 @@ def test_resource_exhaustion(document: PlanningDocument):
 
 def test_too_many_subtasks():
     raw = {"task_decomposition": {"subtasks": [{"id": f"t{n}", "description": "…"} for n in range(11)]}}
-    document = codec.foreign(json.dumps(raw).encode(), PlanningDocument, "it")
+    document = codec.decode_foreign(json.dumps(raw).encode(), PlanningDocument, "it")
     assert kinds(document) == {FindingKind.RESOURCE_EXHAUSTION}
     assert kinds(document, RULES._replace(most_subtasks=11)) == set()
 

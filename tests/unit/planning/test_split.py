@@ -27,7 +27,7 @@ def plan_of(*paths: str, **wishes: Any) -> RunPlan:
 
 def checked(plan: RunPlan | None) -> RunPlan:
     assert plan is not None
-    found = run_plan_problems(codec.parsed(codec.canonical(plan), "it"))
+    found = run_plan_problems(codec.parse_json(codec.canonical(plan), "it"))
     assert [one for one in found if one.level is Level.FAIL] == []
     assert [step.step_id for step in plan.steps] == [f"S{n:02}" for n in range(1, len(plan.steps) + 1)]
     for step in plan.steps:

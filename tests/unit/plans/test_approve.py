@@ -63,7 +63,7 @@ def test_what_is_approved_is_kept_verbatim(ws, root: Path):
     plan_id = proposed(ws, write("app/hello.py", "x\n", mode="0755", group="g"), delete("README.md"))
     request = ws.plan.ask(plan_id)
     approval = ws.plan.approve(plan_id, "Hanako", ALL_SPECS, answer(request), "looks fine").approval
-    subject = codec.foreign(approval.subject.encode(), ApprovalSubject, "it")
+    subject = codec.decode_foreign(approval.subject.encode(), ApprovalSubject, "it")
     specs = ws.plan.get_state(plan_id).action_specs
     assert codec.digest(approval.subject.encode()) == approval.digest == request.digest
     assert (subject.plan_id, subject.plan_version) == (plan_id, 1)

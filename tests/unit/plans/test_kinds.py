@@ -14,7 +14,7 @@ from ringi.kernel.fs import OsFileSystem
 from ringi.plans.document import ActionSpec, PlanStatus, SpecKind, SpecSelection
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
-from ringi.policy.risk import allowed
+from ringi.policy.risk import is_allowed
 from ringi.policy.risk_level import Risk, RiskCode
 from ringi.tree.file_state import OpStatus
 from ringi.tree.tree import Tree
@@ -166,7 +166,7 @@ def test_a_folder_somebody_uses_stays(workspace: Workspace):
     ],
 )
 def test_allowed_commands(argv: list[str], globs: list[str], expected: bool):
-    assert allowed(argv, globs) is expected
+    assert is_allowed(argv, globs) is expected
 
 
 @pytest.mark.req("PT-7")
@@ -177,8 +177,8 @@ def test_a_command_is_matched_word_by_word(argv: list[str], more: list[str]):
     exact = shlex.join(argv)
     plain = not any(c in word for word in argv for c in "*?[")
     if plain:
-        assert allowed(argv, [exact])
-        assert allowed([*argv, *more], [exact]) is (not more)
+        assert is_allowed(argv, [exact])
+        assert is_allowed([*argv, *more], [exact]) is (not more)
 
 
 @pytest.mark.req("PT-7")

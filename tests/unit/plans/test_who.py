@@ -160,7 +160,7 @@ def test_an_agent_spends_nothing_of_the_persons(ws: Workspace):
     ws.plan.ask(plan_id)
     assert status(ws, plan_id) is PlanStatus.APPROVED
     [approval] = ws.store.approvals.of(plan_id)
-    assert codec.trusted(approval.subject.encode(), ApprovalSubject, "").requester == HANAKO
+    assert codec.decode_own(approval.subject.encode(), ApprovalSubject, "").requester == HANAKO
     assert ws.plan.execute(plan_id).overall_success
     assert not Examination(ws).plan(plan_id).problems
 

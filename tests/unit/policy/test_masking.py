@@ -15,7 +15,7 @@ from ringi.config.keys import DEFAULTS, Logs
 from ringi.kernel.pattern_matcher import spans
 from ringi.models.configured import mask_of
 from ringi.policy.findings import findings
-from ringi.policy.masking import Find, hiding, masked, masks_in, without_secrets
+from ringi.policy.masking import Find, hiding, mask_secrets, masks_in, without_secrets
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-17")
@@ -109,10 +109,10 @@ def cut(planted: str) -> tuple[str, str]:
 @each("around", ["{}", "x {}\ny", "ログ\t{}\r\n続き", "a\ud800 {}\n", "\x00{} é", "\x1b[1;32m{}\x1b[0m é"])
 def test_a_planted_secret_of_every_shape_is_gone(planted: str, around: str):
     text, secret = cut(planted)
-    found = masked(around.format(text))
+    found = mask_secrets(around.format(text))
     assert "(masked: a" in found
     assert not any(secret[at : at + 6] in found for at in range(len(secret) - 5))
-    assert masked(found) == found
+    assert mask_secrets(found) == found
     head, _, tail = around.partition("{}")
     assert found.startswith(head)
     assert found.endswith(tail)
@@ -120,30 +120,30 @@ def test_a_planted_secret_of_every_shape_is_gone(planted: str, around: str):
 
 @each("planted", SECRETS)
 def test_what_a_plan_is_warned_of_is_never_left_in_a_log(planted: str):
-    text = masked(cut(planted)[0])
+    text = mask_secrets(cut(planted)[0])
     assert findings(list(enumerate(text.encode().split(b"\n"), 1))) == ()
 
 
 def test_the_rest_stays_byte_for_byte():
     token = "ghp" + "_" + noise(36)
-    assert masked(f"push to https://{token}@github.com/x/y\r\n\ttwice: {token}.\n") == (
+    assert mask_secrets(f"push to https://{token}@github.com/x/y\r\n\ttwice: {token}.\n") == (
         "push to https://(masked: a GitHub token)@github.com/x/y\r\n\ttwice: (masked: a GitHub token).\n"
     )
     header = f"Authorization: Bearer {noise(20)}\nAccept: */*"
-    assert masked(header) == "Authorization: Bearer (masked: a key in a header)\nAccept: */*"
+    assert mask_secrets(header) == "Authorization: Bearer (masked: a key in a header)\nAccept: */*"
     key = "-----BEGIN " + f"RSA PRIVATE KEY-----\n{PEM}\n-----END RSA PRIVATE KEY-----\nok"
-    assert masked(key) == "(masked: a private key)-----END RSA PRIVATE KEY-----\nok"
+    assert mask_secrets(key) == "(masked: a private key)-----END RSA PRIVATE KEY-----\nok"
 
 
 @each("body", ["MIIEvQ==\n" * 3, "AAAA" * 12 + "\n", f"{noise(12)}\n" * 4, "QUJD\\n" * 8])
 def test_a_key_of_short_or_repeated_lines_is_masked_too(body: str):
     key = "-----BEGIN " + f"EC PRIVATE KEY-----\n{body}-----END EC PRIVATE KEY-----\nok"
-    assert masked(key) == "(masked: a private key)-----END EC PRIVATE KEY-----\nok"
+    assert mask_secrets(key) == "(masked: a private key)-----END EC PRIVATE KEY-----\nok"
 
 
 def test_marks_without_a_key_between_them_stay():
     marks = "-----BEGIN " + "PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----"
-    assert masked(marks) == marks
+    assert mask_secrets(marks) == marks
 
 
 # A placeholder says that there is no secret, and hiding it would hide a mistake.
@@ -181,7 +181,7 @@ def test_marks_without_a_key_between_them_stay():
     ],
 )
 def test_what_is_no_secret_stays(line: str):
-    assert masked(line) == line
+    assert mask_secrets(line) == line
 
 
 NAMES = ("passw", "passphrase", "pwd", "secret", "token", "key", "authorization")
@@ -214,14 +214,14 @@ WORDS = st.lists(
 
 @given(WORDS.map("".join))
 def test_masking_twice_is_masking_once(text: str):
-    once = masked(text)
-    assert masked(once) == once
+    once = mask_secrets(text)
+    assert mask_secrets(once) == once
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Nd"]), max_size=200))
 def test_a_text_without_digits_or_shapes_is_its_own_mask(text: str):
     if "://" not in text and not any(name in text.lower() for name in NAMES):
-        assert masked(text) == text
+        assert mask_secrets(text) == text
 
 
 # What the configuration names
@@ -234,25 +234,25 @@ def finding(*expressions: str) -> Find:
 
 
 def test_nothing_gets_through_where_the_patterns_have_no_answer():
-    found = masked("PIN 4711", lambda _: None)
+    found = mask_secrets("PIN 4711", lambda _: None)
     assert found == "(masked: all of it, because a pattern of logs.mask took too long)"
-    assert masked(found) == found
+    assert mask_secrets(found) == found
 
 
 def test_configured_expressions_mask_their_group_or_all_they_match():
     patterns = finding(r"case (\d+)", r"EMP-\w+")
-    assert masked("case 4711 of EMP-a9, case x", patterns) == (
+    assert mask_secrets("case 4711 of EMP-a9, case x", patterns) == (
         "case (masked: a configured secret) of (masked: a configured secret), case x"
     )
     optional = finding(r"id(=\d+)?")
-    assert masked("id and id=5", optional) == "id and id(masked: a configured secret)"
+    assert mask_secrets("id and id=5", optional) == "id and id(masked: a configured secret)"
 
 
 def test_what_an_expression_cuts_of_a_token_does_not_uncover_the_rest():
     token = noise(36)
-    found = masked(f"x {'ghp' + '_'}{token} y", finding("gh._.{3}"))
+    found = mask_secrets(f"x {'ghp' + '_'}{token} y", finding("gh._.{3}"))
     assert found == "x (masked: a GitHub token) y"
-    found = masked(f"key={'ghp' + '_'}{token} pin", finding(r"key=\S+ (\w+)"))
+    found = mask_secrets(f"key={'ghp' + '_'}{token} pin", finding(r"key=\S+ (\w+)"))
     assert found == "key=(masked: a GitHub token) (masked: a configured secret)"
 
 
@@ -260,20 +260,20 @@ def test_what_an_expression_cuts_of_a_token_does_not_uncover_the_rest():
 @given(st.text(alphabet="akes )x\n", max_size=30))
 def test_marks_are_never_masked_again(expression: str, text: str):
     patterns = finding(expression)
-    once = masked(text + "(masked: a key) " + text, patterns)
+    once = mask_secrets(text + "(masked: a key) " + text, patterns)
     assert "(masked: a key)" in once
-    assert masked(once, patterns) == once
+    assert mask_secrets(once, patterns) == once
 
 
 def test_an_expression_sees_one_line_and_of_a_long_one_all_of_it():
-    assert masked("a\nb", finding(r"a\s+b")) == "a\nb"
+    assert mask_secrets("a\nb", finding(r"a\s+b")) == "a\nb"
     for at in range(0, 5000, 370):
         line = "-" * at + "PIN:48151623" + "-" * (5000 - at)
-        assert "48151623" not in masked(line, finding(r"PIN:\d+"))
+        assert "48151623" not in mask_secrets(line, finding(r"PIN:\d+"))
 
 
 def test_a_slow_expression_is_slow_in_its_window_only():
-    assert masked("a" * 100_000, finding("a*b")) == "a" * 100_000
+    assert mask_secrets("a" * 100_000, finding("a*b")) == "a" * 100_000
 
 
 # Known values
@@ -309,13 +309,13 @@ def test_a_known_value_never_survives(value: str, before: str, after: str):
 )  # fmt: skip
 def test_it_takes_time_in_proportion_to_the_text(unit: str):
     text = unit * (1_000_000 // len(unit))
-    assert masked(text)
+    assert mask_secrets(text)
 
 
 @pytest.mark.req("PP-17")
 @each("first", "rbufx")
 def test_no_letter_of_a_value_stays(first: str):
-    assert masked(f"password={first}8jzK3nq9XwT2") == "password=(masked: a password or another secret)"
+    assert mask_secrets(f"password={first}8jzK3nq9XwT2") == "password=(masked: a password or another secret)"
 
 
 CASES = {
@@ -341,16 +341,16 @@ def test_the_specifications_own_cases_lose_the_value_and_keep_the_word(name: str
     quote = {'"': '"', "'": "'"}.get(next((sign for sign in name[::-1] if sign in "\"'"), ""), "")
     for end in ("", "\n", ", then go on", " and more"):
         text = f"log: {case(name)}{value}{quote}{end}"
-        found = masked(text)
+        found = mask_secrets(text)
         assert value not in found
         word = re.split("correct", case(name), flags=re.IGNORECASE)[0]
         assert found.startswith(f"log: {word}")
         assert found.endswith(end)
-        assert masked(found) == found
+        assert mask_secrets(found) == found
 
 
 def test_a_bad_password_is_one_too():
-    assert masked("password=secret") == "password=(masked: a password or another secret)"
+    assert mask_secrets("password=secret") == "password=(masked: a password or another secret)"
 
 
 @each(
@@ -367,7 +367,7 @@ def test_a_bad_password_is_one_too():
     ],
 )
 def test_prose_and_code_about_secrets_stay(line: str):
-    assert masked(line) == line
+    assert mask_secrets(line) == line
 
 
 @given(
@@ -376,7 +376,7 @@ def test_prose_and_code_about_secrets_stay(line: str):
     st.text(string.digits, min_size=2, max_size=6),
 )
 def test_every_value_with_letters_and_digits_goes(name: str, letters: str, digits: str):
-    assert letters + digits not in masked(f"{name}{letters}{digits}")
+    assert letters + digits not in mask_secrets(f"{name}{letters}{digits}")
 
 
 @each("name", ["password", "token", "secret", "api_key", "API-KEY", "passwd"])
@@ -413,4 +413,4 @@ def test_a_command_of_a_model_gets_no_variable_with_a_secret():
 @pytest.mark.req("PP-15")
 def test_marks_are_counted():
     text = "a = 'ghp_" + "A1b2C3d4" * 4 + "e5F6'\n"
-    assert [masks_in(text), masks_in(masked(text)), masks_in(masked(text * 3))] == [0, 1, 3]
+    assert [masks_in(text), masks_in(mask_secrets(text)), masks_in(mask_secrets(text * 3))] == [0, 1, 3]

@@ -8,7 +8,7 @@ import pytest
 
 from ringi.errors import CopyFailed
 from ringi.kernel.process.git import Git
-from ringi.kernel.process.progress import Count, counted, counting, watched
+from ringi.kernel.process.progress import Count, count_items, counting, watch_progress
 from ringi.kernel.text import Text
 from ringi.tree.private_git import GitFacts, PrivateFolder
 from tests.helpers import make_files
@@ -38,15 +38,15 @@ def git(tmp_path: Path) -> Git:
 
 def test_items_are_counted_until_the_loop_ends() -> None:
     watcher = Watcher()
-    with watched(watcher):
-        assert list(counted(Text("All"), "abc")) == ["a", "b", "c"]
-        for item in counted(Text("Some"), "abc"):
+    with watch_progress(watcher):
+        assert list(count_items(Text("All"), "abc")) == ["a", "b", "c"]
+        for item in count_items(Text("Some"), "abc"):
             if item == "b":
                 break
         with pytest.raises(ValueError, match="broken"), counting(Text("None"), lambda: (0, 0)):
             raise ValueError("broken")
-        with watched(None):
-            assert list(counted(Text("Unseen"), "abc")) == ["a", "b", "c"]
+        with watch_progress(None):
+            assert list(count_items(Text("Unseen"), "abc")) == ["a", "b", "c"]
     assert watcher.open == 0
     assert watcher.seen == [("All", (3, 3)), ("Some", (1, 3)), ("None", (0, 0))]
 
@@ -56,7 +56,7 @@ def test_git_is_counted_and_does_the_same(git: Git, tmp_path: Path) -> None:
     assert git.add_counted(Text("Add"), "-A", ".") == (0, b"", b"")
     tree = git.run("write-tree").decode().strip()
     git.run("read-tree", "--empty")
-    with watched(watcher):
+    with watch_progress(watcher):
         assert git.add_counted(Text("Add"), "-A", ".") == (0, b"", b"")
         assert git.run("write-tree").decode().strip() == tree
         for path in (tmp_path / "tree").glob("d*"):
@@ -67,5 +67,5 @@ def test_git_is_counted_and_does_the_same(git: Git, tmp_path: Path) -> None:
 
 
 def test_what_git_complains_about_is_kept(git: Git) -> None:
-    with watched(Watcher()), pytest.raises(CopyFailed, match="read-tree"):
+    with watch_progress(Watcher()), pytest.raises(CopyFailed, match="read-tree"):
         git.read_tree_counted(Text("Lay"), "--reset", "-u", "0" * 40)

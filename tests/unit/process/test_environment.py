@@ -6,7 +6,7 @@ import pwd
 import pytest
 
 from ringi.kernel.process.environment import GITHUB_TOKENS, GITLAB_TOKENS, harmless, without_forge_tokens
-from ringi.kernel.system import ignored_variables, process_environment
+from ringi.kernel.system import list_ignored_variables, process_environment
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-25")
@@ -53,7 +53,7 @@ def test_home_that_is_no_absolute_path_is_that_of_the_password_database(
     else:
         monkeypatch.setenv("HOME", home)
     assert process_environment()["HOME"] == pwd.getpwuid(os.getuid()).pw_dir
-    assert ignored_variables() == (["HOME"] if home else [])
+    assert list_ignored_variables() == (["HOME"] if home else [])
 
 
 @pytest.mark.parametrize("folder", ["", "rel"])
@@ -73,8 +73,8 @@ def test_relative_folders_of_the_xdg_specification_are_ignored(monkeypatch: pyte
     for name in names:
         monkeypatch.setenv(name, "rel")
     assert not process_environment().keys() & set(names)
-    assert ignored_variables() == names
+    assert list_ignored_variables() == names
     for name in names:
         monkeypatch.setenv(name, "/absolute")
     assert [process_environment()[name] for name in names] == ["/absolute"] * 4
-    assert ignored_variables() == []
+    assert list_ignored_variables() == []

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import CopyFailed, Unsupported
-from ringi.kernel.process.git import Git, quoted, require_version, settings, version
+from ringi.kernel.process.git import Git, quote, require_version, settings, version
 from ringi.kernel.process.repository import Repository
 from tests.unit.workspace.repositories import (
     as_another_user,
@@ -102,7 +102,7 @@ def test_one_that_nobody_waits_for_is_ended(tmp_path):
     root = repository(tmp_path / "r")
     with (
         pytest.raises(KeyError),
-        Git(root / ".git", root).started("cat-file", "--batch", stdin=b""),
+        Git(root / ".git", root).start("cat-file", "--batch", stdin=b""),
     ):
         raise KeyError
 
@@ -200,7 +200,7 @@ def test_a_folder_with_every_awkward_character(tmp_path):
     root = repository(odd / "r", {"a": "1"})
     head = commit(root)
     store = repository(tmp_path / "store")
-    (store / ".git/objects/info/alternates").write_bytes(quoted(root / ".git" / "objects") + b"\n")
+    (store / ".git/objects/info/alternates").write_bytes(quote(root / ".git" / "objects") + b"\n")
     assert Git(store / ".git").run("cat-file", "-t", head) == b"commit\n"
     empty = repository(tmp_path / "empty")
     more = Git(empty / ".git", more_objects=root / ".git" / "objects")
@@ -208,4 +208,4 @@ def test_a_folder_with_every_awkward_character(tmp_path):
 
 
 def test_quoted():
-    assert quoted(Path('/a"b\\c\nd')) == b'"/a\\"b\\\\c\\nd"'
+    assert quote(Path('/a"b\\c\nd')) == b'"/a\\"b\\\\c\\nd"'

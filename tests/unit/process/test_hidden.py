@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.kernel.process.hidden import hidden
+from ringi.kernel.process.hidden import find_hidden
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root sees what others keep to themselves")
@@ -23,7 +23,7 @@ def test_a_socket_that_only_root_could_reach_needs_no_hiding() -> None:
                 listening.bind(str(folder / "s"))
                 listening.listen()
                 os.chown(folder, owner, owner)
-                found[name] = folder / "s" in hidden({}).files
+                found[name] = folder / "s" in find_hidden({}).files
         assert found == {"ours": True, "theirs": False}
 
 
@@ -33,7 +33,7 @@ def test_logins_that_programs_keep_in_files(tmp_path: Path) -> None:
     for name in [*usual, "n", "gh/hosts.yml", "glab/config.yml"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("token\n")
-    assert {*hidden({"HOME": str(tmp_path)}).files} >= {tmp_path / name for name in usual}
+    assert {*find_hidden({"HOME": str(tmp_path)}).files} >= {tmp_path / name for name in usual}
     variables = {name: str(tmp_path / value) for name, value in named.items()}
-    found = hidden({"HOME": str(tmp_path), **variables}).files
+    found = find_hidden({"HOME": str(tmp_path), **variables}).files
     assert {*found} >= {tmp_path / name for name in (".netrc", "n", "gh/hosts.yml", "glab/config.yml")}

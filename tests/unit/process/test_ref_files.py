@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.kernel.process.ref_files import glance, packed_refs, unreadable
+from ringi.kernel.process.ref_files import glance, list_packed_refs, unreadable
 from ringi.kernel.process.repository import Repository
 from tests.support.damage import git
 
@@ -39,7 +39,7 @@ def test_what_git_finds_in_a_pack_is_found(root: Path) -> None:
     assert not seen(root)
     repository = Repository.at(root)
     assert repository
-    assert packed_refs(repository, "refs/heads") == ["refs/heads/main", REF]
+    assert list_packed_refs(repository, "refs/heads") == ["refs/heads/main", REF]
     for oid in git(root, "rev-list", "main").split():
         git(root, "update-ref", REF, oid)
         assert not seen(root)

@@ -13,7 +13,7 @@ SAMPLE = Path(__file__).parents[1] / "domain" / "planning-sample.json"
 
 
 def a_plan(*steps: RunStep, **limits: Any) -> RunPlan:
-    plan = codec.trusted(SAMPLE.read_bytes(), RunPlan, "planning.json")
+    plan = codec.decode_own(SAMPLE.read_bytes(), RunPlan, "planning.json")
     return replace(plan, steps=steps or plan.steps, limits=replace(plan.limits, **limits))
 
 

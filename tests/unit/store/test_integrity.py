@@ -280,10 +280,10 @@ def rewritten(database: sqlite3.Connection, *, thoroughly: bool) -> None:
             given[codec.digest(document.encode())] = (table, row_id, document)
     grants: dict[str, str] = {}
     for seq, document in database.execute("SELECT seq, document FROM events ORDER BY seq").fetchall():
-        raw = codec.trusted(document.encode(), dict, "")
+        raw = codec.decode_own(document.encode(), dict, "")
         if thoroughly and raw["evidence"] in given:
             table, row_id, text = given[raw["evidence"]]
-            new = codec.canonical(codec.trusted(text.encode(), dict, "") | {"after_event": previous})
+            new = codec.canonical(codec.decode_own(text.encode(), dict, "") | {"after_event": previous})
             database.execute(f"UPDATE {table} SET document = ? WHERE id = ?", (new.decode(), row_id))
             grants[raw["evidence"]] = raw["evidence"] = codec.digest(new)
         if raw["subject_kind"] == "grant":

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ringi.config.rules import Value
 from ringi.kernel.telemetry.port import Component, LogLevel
-from ringi.policy.masking import masked
+from ringi.policy.masking import mask_secrets
 from ringi.runs.process_log import FILE, ProcessLogFile
 from tests.fakes.config import config_with
 from tests.fakes.people import SteppingClock
@@ -25,7 +25,7 @@ LINE = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[(DEBUG|INFO|WARN|ERROR)
 
 
 def log_in(root: Path, **values: Value) -> ProcessLogFile:
-    return ProcessLogFile(root, SteppingClock(), masked, config_with(**values))
+    return ProcessLogFile(root, SteppingClock(), mask_secrets, config_with(**values))
 
 
 def written(root: Path, name: str = FILE) -> str:
@@ -131,13 +131,13 @@ def test_it_is_put_aside_when_it_is_full_and_the_oldest_goes(tmp_path: Path):
 WRITER = """
 import sys
 from pathlib import Path
-from ringi.kernel.telemetry.port import Component, Level
+from ringi.kernel.telemetry.port import Component, LogLevel
 from ringi.config.keys import DEFAULTS
 from ringi.runs.process_log import ProcessLogFile
 from ringi.kernel.system import SystemClock
 log = ProcessLogFile(Path(sys.argv[1]), SystemClock(), str, DEFAULTS)
 for number in range(700):
-    log(Component.EXECUTION, Level.INFO, f"Line {sys.argv[2]}-{number}", "x" * 900)
+    log(Component.EXECUTION, LogLevel.INFO, f"Line {sys.argv[2]}-{number}", "x" * 900)
 """
 
 

@@ -83,20 +83,22 @@ def test_what_the_files_contain(ws, root: Path):
     plan_id = approved(ws, write("README.md", "# Sample\nmore\n"))
     result = ws.plan.execute(plan_id)
     folder = root / ".agent" / "logs" / "plans" / plan_id
-    document = codec.foreign((folder / "plan.json").read_bytes(), PlanDocument, "plan.json")
+    document = codec.decode_foreign((folder / "plan.json").read_bytes(), PlanDocument, "plan.json")
     assert document == ws.plan.get(plan_id)
     assert (document.approval, document.result) == ("approval.json", "result.json")
-    history = codec.foreign((folder / "approval.json").read_bytes(), ApprovalHistory, "approval.json")
+    history = codec.decode_foreign((folder / "approval.json").read_bytes(), ApprovalHistory, "approval.json")
     assert history.approvals == ledger_of(ws).approvals.of(plan_id)
     assert len(history.requests) == 1
-    assert codec.foreign((folder / "result.json").read_bytes(), ExecutionResult, "result.json") == result
+    assert (
+        codec.decode_foreign((folder / "result.json").read_bytes(), ExecutionResult, "result.json") == result
+    )
     lines = (folder / "events.jsonl").read_bytes().splitlines()
-    assert [codec.foreign(line, LoggedEvent, "line") for line in lines] == list(ws.log(plan_id))
+    assert [codec.decode_foreign(line, LoggedEvent, "line") for line in lines] == list(ws.log(plan_id))
     assert (folder / "preview" / "s1-README.md.diff").read_text() == (
         "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n"
         "@@ -1 +1,2 @@\n # Sample\n+more\n"
     )
-    index = codec.foreign((folder.parent / "index.json").read_bytes(), PlanIndex, "index.json")
+    index = codec.decode_foreign((folder.parent / "index.json").read_bytes(), PlanIndex, "index.json")
     assert (index.count, index.recent) == (1, tuple(ws.plan.list()))
 
 
@@ -127,12 +129,12 @@ def test_the_index_has_the_newest_and_pages_the_rest(ws, root: Path):
     plans = root / ".agent" / "logs" / "plans"
 
     def listed() -> list[str]:
-        index = codec.foreign((plans / "index.json").read_bytes(), PlanIndex, "index.json")
+        index = codec.decode_foreign((plans / "index.json").read_bytes(), PlanIndex, "index.json")
         assert (index.count, index.page_size, len(index.recent)) == (MANY, 100, 100)
         found = [ref.id for ref in index.recent]
         for page in (2, 1):
             path = plans / "history" / f"{page:06}.json"
-            document = codec.foreign(path.read_bytes(), PlanPage, path.name)
+            document = codec.decode_foreign(path.read_bytes(), PlanPage, path.name)
             assert document.page == page
             found += [ref.id for ref in reversed(document.plans)]
         return found
@@ -140,7 +142,7 @@ def test_the_index_has_the_newest_and_pages_the_rest(ws, root: Path):
     assert listed() == ids[::-1]
     assert shown(plans / "history") == {"000001.json", "000002.json"}
     ws.plan.mark_pending(ids[6], True)
-    page = codec.foreign((plans / "history" / "000001.json").read_bytes(), PlanPage, "page")
+    page = codec.decode_foreign((plans / "history" / "000001.json").read_bytes(), PlanPage, "page")
     assert page.plans[6].status is PlanStatus.PENDING_REVIEW
     assert differences(ws) == []
     (plans / "history" / "000002.json").unlink()

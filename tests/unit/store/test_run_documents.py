@@ -59,7 +59,7 @@ def test_the_documents_follow_the_ledger(ws):
     run, plan = added(ledger)
     folder = folder_of(ws, run)
     assert names(folder) == ["planning.json", "report.md", "stage.json"]
-    assert codec.foreign((folder / "planning.json").read_bytes(), RunPlan, "planning.json") == plan
+    assert codec.decode_foreign((folder / "planning.json").read_bytes(), RunPlan, "planning.json") == plan
     stage = json.loads((folder / "stage.json").read_bytes())
     assert (stage["phase"], stage["current_step_index"]) == ("planning", 0)
     assert [step["step_id"] for step in stage["steps"]] == ["S01", "S02"]

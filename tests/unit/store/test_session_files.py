@@ -64,7 +64,7 @@ def test_the_layout(ws, agent: Path):
     assert [read(agent, name) for name in NAMES] == ["one\ntwo\n", "three\n", "四\nfive\n"]
     approved(ledger, stored)
     assert shown(agent) == {f"planning-sessions/{ONE}.json"} | logs
-    written = codec.foreign(file_of(agent).read_bytes(), PlanningSession, "session")
+    written = codec.decode_foreign(file_of(agent).read_bytes(), PlanningSession, "session")
     assert written == ledger.sessions.get(ONE).session
     assert file_of(agent).read_bytes() == codec.pretty(written)
     assert written.status is SessionStatus.APPROVED

@@ -232,7 +232,7 @@ def test_an_error_is_named_and_its_words_are_not(receiver: TraceReceiver):
             with pytest.raises(type(error)), spans.root("ringi.run", RUN):
                 raise error
         with tool_call(spans, f"to\x1b]0;{SECRET}\nol" + "o" * 500) as span:
-            span.failed("timeout")
+            span.note_failure("timeout")
     *turns, tool = receiver.spans
     assert [(turn.failed, turn.attributes["error.type"]) for turn in turns] == [
         (True, "model_rejected"),

@@ -10,7 +10,7 @@ import pytest
 
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.tokens import tokens
-from ringi.policy.masking import masked
+from ringi.policy.masking import mask_secrets
 from ringi.project.code_context import SnapshotContext, decoded
 from ringi.tree.snapshot import Snapshots
 from ringi.tree.tree import Tree
@@ -29,7 +29,7 @@ def context_of(root: Path, *, budget: int = 3000, never_send: Sequence[str] = ()
     return SnapshotContext(
         lambda: Snapshots(state, root),
         Tree(OsFileSystem(), root),
-        mask=lambda text: masked(text, keep_lines=True),
+        mask=lambda text: mask_secrets(text, keep_lines=True),
         index=state / "context",
         tokens=budget,
         never_send=never_send,

@@ -96,7 +96,9 @@ def test_what_an_editor_pushes(ws: Workspace):
             {"path": "new.py", "text": ""},
         ],
     }  # fmt: skip
-    captured = project.capture(ws, editor=codec.foreign(json.dumps(pushed).encode(), EditorState, "push"))
+    captured = project.capture(
+        ws, editor=codec.decode_foreign(json.dumps(pushed).encode(), EditorState, "push")
+    )
     state = captured.state
     assert captured.outside == 1
     assert [(one.file, one.end_column, one.source) for one in state.diagnostics] == [

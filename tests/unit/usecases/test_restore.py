@@ -214,7 +214,7 @@ def test_a_session_that_the_ledger_has_is_not_taken_from_the_file(tmp_path: Path
         for name in (f"planning-sessions/{ONE}.json", f"logs/{ONE}/design.log")
     ]
     assert mended(tmp_path) == ["the files in .agent were rebuilt"]
-    assert codec.foreign(path.read_bytes(), PlanningSession, "x") == session(1)
+    assert codec.decode_foreign(path.read_bytes(), PlanningSession, "x") == session(1)
     assert bad(tmp_path) == []
 
 

@@ -85,7 +85,7 @@ def plan(workspace: Workspace) -> ReviewedPlan:
 
 def drawn(plan: ReviewedPlan, *only: str) -> PlanReviewDocument:
     found = review_document(plan, str, only)
-    return codec.foreign(codec.pretty(found), PlanReviewDocument, "the document")
+    return codec.decode_foreign(codec.pretty(found), PlanReviewDocument, "the document")
 
 
 def of(document: PlanReviewDocument, path: str) -> ReviewedFile:

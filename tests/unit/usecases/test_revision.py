@@ -82,7 +82,7 @@ def test_approved_as_it_was_shown(ws: Workspace):
     assert after.plan.task_decomposition
     assert after.plan.task_decomposition.subtasks[1].description == "Mend it"
     given = ws.store.approvals.of(run_id)[-1]
-    said = codec.trusted(given.subject.encode(), RevisionSubject, "it")
+    said = codec.decode_own(given.subject.encode(), RevisionSubject, "it")
     assert (said.process_id, said.difference) == (process.process_id, waiting.lines)
     assert [one.event.event for one in ws.log(run_id)][-1] is EventKind.RUN_REVISION_APPROVED
     # The approval of the run itself is another one, and still counts.

@@ -125,13 +125,13 @@ def test_a_plan_from_a_file_runs_only_once_a_person_approved_it(ws: Workspace):
     assert (run.run_id, run.request_id) == ("20260102-030405-0a0b0c", "RQ-20260102-001")
     assert (run.phase, run.planning_session_id) == (RunPhase.PLANNING, "")
     assert "## Acceptance criteria" in run.instruction
-    assert ws.store.runs.plan(run.run_id) == codec.foreign(PLAN, RunPlan, "it")
+    assert ws.store.runs.plan(run.run_id) == codec.decode_foreign(PLAN, RunPlan, "it")
     assert covering(ws, run.run_id) is None
     waiting = ReviewedRun(ws, run.run_id)
     waiting.approve(typed(waiting))
     given = covering(ws, run.run_id)
     assert given is not None
-    said = codec.trusted(given.subject.encode(), RunSubject, "it")
+    said = codec.decode_own(given.subject.encode(), RunSubject, "it")
     assert (said.run_id, said.planning_json) == (run.run_id, waiting.plan)
     assert [e.event.event for e in ws.log(run.run_id)] == [EventKind.RUN_CREATED, EventKind.RUN_APPROVED]
     assert verify(ledger_of(ws)) == []

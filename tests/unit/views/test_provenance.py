@@ -51,7 +51,7 @@ def kept(name: str, found: bytes) -> bytes:
 def test_json(findings: Findings) -> None:
     found = codec.pretty(findings.document)
     assert found == kept("verdict.json", found)
-    assert codec.foreign(found, RangeVerdict, "verdict") == findings.document
+    assert codec.decode_foreign(found, RangeVerdict, "verdict") == findings.document
 
 
 def test_sarif(findings: Findings) -> None:

@@ -18,8 +18,8 @@ from ringi.config.keys import RunConfig
 from ringi.errors import Interrupted, NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
-from ringi.kernel.process.hidden import Hidden, hidden
-from ringi.kernel.process.sandbox import How, Mount, SandboxPlaces, arguments, kept_of, sees
+from ringi.kernel.process.hidden import Hidden, find_hidden
+from ringi.kernel.process.sandbox import How, Mount, SandboxPlaces, arguments, protected_paths, sees
 from ringi.kernel.process.supervisor import read_stat
 from ringi.tree.commands import CommandRun, WorkspaceCommands
 from tests.helpers import python
@@ -234,10 +234,10 @@ def test_a_signal_ends_the_command(place: Place, number: signal.Signals):
         "import os, sys\n"
         "from pathlib import Path\n"
         "from ringi.errors import Interrupted\n"
-        "from ringi.config.keys import Run\n"
+        "from ringi.config.keys import RunConfig\n"
         "from ringi.tree.commands import WorkspaceCommands\n"
         "try:\n"
-        "    commands = WorkspaceCommands(Path(sys.argv[1]), os.environ, Run('off'), ())\n"
+        "    commands = WorkspaceCommands(Path(sys.argv[1]), os.environ, RunConfig('off'), ())\n"
         "    script = 'echo $$ > part; mv part pid; sleep 1000'\n"
         "    commands.run(['sh', '-c', script], '', timeout_sec=100, sandboxed=False)\n"
         "except Interrupted as error:\n"
@@ -363,12 +363,12 @@ def test_what_is_hidden_in_something_hidden_is_not_named():
 
 def test_a_link_is_hidden_where_it_leads(place: Place):
     (place.base / "link").symlink_to(place.state)
-    found = hidden(place.environment, (place.base / "link", place.base / "nowhere"))
+    found = find_hidden(place.environment, (place.base / "link", place.base / "nowhere"))
     assert place.state in found.folders
     assert place.base / "nowhere" not in found.folders
-    assert kept_of(place.root) == (place.root / ".agent",)
+    assert protected_paths(place.root) == (place.root / ".agent",)
     shutil.rmtree(place.root / ".agent")
-    assert kept_of(place.root) == ()
+    assert protected_paths(place.root) == ()
 
 
 # In the sandbox

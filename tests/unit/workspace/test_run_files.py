@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.errors import InTheWay
-from ringi.policy.masking import masked
+from ringi.policy.masking import mask_secrets
 from ringi.runs.files import RunFiles
 
 REQUEST, RUN = "RQ-20260102-001", "20260102-030405-a1b2c3"
@@ -22,7 +22,7 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + f"{BODY}\n" * 12 + "-----END RSA PRI
 
 @pytest.fixture
 def files(tmp_path: Path) -> RunFiles:
-    return RunFiles(tmp_path, REQUEST, RUN, masked)
+    return RunFiles(tmp_path, REQUEST, RUN, mask_secrets)
 
 
 def written(root: Path, path: str = LOG) -> bytes:
@@ -50,7 +50,7 @@ def test_a_log_can_be_read_while_it_grows(files: RunFiles, tmp_path: Path):
 def test_secrets_are_masked_wherever_the_text_is_cut(tmp_path_factory, cuts: list[int], secret: str):
     root = tmp_path_factory.mktemp("run")
     text, at = f"before\n{secret}\nafter\n".encode(), 0
-    with RunFiles(root, REQUEST, RUN, masked).log(LOG) as write:
+    with RunFiles(root, REQUEST, RUN, mask_secrets).log(LOG) as write:
         for count in cuts:
             write(text[at : at + count])
             at += count

@@ -13,7 +13,7 @@ from ringi.cli.commands.review import starter
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_report
 from ringi.cli.review_dialogue import DialoguePrompter
-from ringi.kernel.text import Text, translated
+from ringi.kernel.text import Text, translate
 from ringi.plans.amend_by_script import Drop, ScriptedChanges, ScriptedComment, ScriptedWrite, amend_plan
 from ringi.plans.document import risk_of
 from ringi.plans.feedback import Side
@@ -99,7 +99,7 @@ def amend(
     elif removed:
         app.ui.line(Text("The comment was removed."))
     if app.ui.as_json:
-        app.ui.document(review_document(ReviewedPlan(app.workspace, looked.plan_id), translated))
+        app.ui.document(review_document(ReviewedPlan(app.workspace, looked.plan_id), translate))
     app.ui.next_step(f"ringi review {looked.name}")
 
 

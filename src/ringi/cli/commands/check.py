@@ -11,7 +11,7 @@ from ringi.cli.arguments import STDIN, read_named
 from ringi.errors import NotFound
 from ringi.kernel.codec import MAX_DOCUMENT_BYTES
 from ringi.kernel.problems import Level, Problem, ProblemRow
-from ringi.kernel.text import Text, shown
+from ringi.kernel.text import Text, show_value
 
 EXIT_REFUSED = 6
 _NAMES = {
@@ -89,7 +89,7 @@ def _tell(app: App, checked: CheckedDocument) -> None:
 
 
 def _row(one: Problem) -> str:
-    words = shown(
+    words = show_value(
         one.message if one.level is Level.FAIL else Text("{message} (warning)", message=one.message)
     )
-    return f"{one.code} {shown(one.path)} {words}"
+    return f"{one.code} {show_value(one.path)} {words}"

@@ -6,7 +6,7 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.commands.signers import signers
 from ringi.config.keys import KEYS, Config, KeyOrigin
 from ringi.config.load import check_expressions, in_words, load
-from ringi.kernel.text import Text, shown, translated
+from ringi.kernel.text import Text, show_value, translate
 
 _LONGEST = 60
 _ORIGINS = {
@@ -53,7 +53,7 @@ def show(app: App) -> None:
         [
             name,
             _short(in_words(value) or "—"),
-            f"{translated(_ORIGINS[source.origin])} {source.where}".rstrip(),
+            f"{translate(_ORIGINS[source.origin])} {source.where}".rstrip(),
         ]
         for name, (value, source) in values.items()
     ]
@@ -82,7 +82,7 @@ def check(app: App) -> None:
         )
         return
     for note in config.notes:
-        app.ui.line(f"! {shown(note)}", style="yellow")
+        app.ui.line(f"! {show_value(note)}", style="yellow")
     for path in config.files:
         app.ui.line(Text("✓ {path}", path=str(path)), style="green")
     app.ui.line(Text("✓ the configuration is valid ({count} read)", count=len(config.files)), style="green")

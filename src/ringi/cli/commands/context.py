@@ -4,7 +4,7 @@ from typing import Final
 
 from ringi.cli.app import App
 from ringi.kernel.lines import Style
-from ringi.kernel.text import Text, translated, visible
+from ringi.kernel.text import Text, translate, visible
 from ringi.project.context import FileKind, Gathered
 from ringi.sessions.view import restless_words
 
@@ -35,7 +35,7 @@ def _tell(app: App, gathered: Gathered) -> None:
         )
     for number, (file, why) in enumerate(zip(found.files, gathered.why, strict=True), 1):
         ui.line(f"{number:>2}  {visible(file.path)}", style="bold")
-        ui.line("; ".join(map(translated, (_KINDS[file.kind], *why))), style="dim", indent=4)
+        ui.line("; ".join(map(translate, (_KINDS[file.kind], *why))), style="dim", indent=4)
     ui.line()
     ui.line(Text("This would be sent, about {count} tokens:", count=f"{found.tokens:,}"))
     for line in found.text.splitlines():

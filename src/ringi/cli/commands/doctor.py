@@ -15,7 +15,7 @@ from ringi.app.doctor_checks import Doctor, DoctorFinding, Mark
 from ringi.cli.app import App, pass_app
 from ringi.cli.commands.cache import clear_cache as clear_kept
 from ringi.cli.commands.cache import show_cache as show_kept
-from ringi.kernel.text import Text, shown, translated
+from ringi.kernel.text import Text, show_value, translate
 from ringi.tree.copy import WorkCopy
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ def _repair(app: App, helper: Doctor) -> bool:
 
 def show_finding(app: App, finding: DoctorFinding) -> None:
     mark, style = _MARKS[finding.mark]
-    app.ui.line(f"{mark} {translated(finding.text)}", style=style)
+    app.ui.line(f"{mark} {translate(finding.text)}", style=style)
     if finding.mend:
-        app.ui.line(f"→ {shown(finding.mend)}", indent=4)
+        app.ui.line(f"→ {show_value(finding.mend)}", indent=4)
 
 
 def _take(app: App, workspace: Workspace, copy: WorkCopy) -> Text:

@@ -7,7 +7,7 @@ import click
 
 from ringi.cli.app import App, pass_app
 from ringi.cli.ui import cut, terminal_columns
-from ringi.kernel.text import Text, translated
+from ringi.kernel.text import Text, translate
 from ringi.plans import words
 from ringi.plans.document import PlanRef, PlanStatus
 
@@ -96,9 +96,9 @@ def _run_of(ref: PlanRef) -> str:
 def _row(ref: PlanRef) -> list[str]:
     return [
         f"  {ref.name}" if _run_of(ref) else ref.name,
-        translated(words.status(ref)),
-        translated(words.size(ref.files, ref.added, ref.removed)),
-        translated(words.RISK[ref.risk]),
+        translate(words.status(ref)),
+        translate(words.size(ref.files, ref.added, ref.removed)),
+        translate(words.RISK[ref.risk]),
         f"{ref.step.step_id}  {ref.title}" if ref.step else ref.title,
     ]
 

@@ -12,7 +12,7 @@ from ringi.cli.ui import width
 from ringi.errors import StorageFailed
 from ringi.kernel.fs import replace_file
 from ringi.kernel.system import timestamp
-from ringi.kernel.text import Text, shown, translated
+from ringi.kernel.text import Text, show_value, translate
 from ringi.metrics import view as words
 from ringi.metrics.document import Metrics
 from ringi.metrics.page import page
@@ -58,24 +58,26 @@ def _show(app: App, found: Metrics) -> None:
     ui.line(words.title(found))
     for group in found.groups:
         rows = [*words.rows(group)]
-        cells = [[shown(one) for one in (row.label, row.value, row.target)] for row in rows]
+        cells = [[show_value(one) for one in (row.label, row.value, row.target)] for row in rows]
         widths = [min(_WIDEST, max(width(row[column]) for row in cells)) for column in range(3)]
         ui.line()
         ui.show([words.group_title(group)])
         for row, given in zip(rows, cells, strict=True):
             padded = [cell + " " * (size - width(cell)) for cell, size in zip(given, widths, strict=True)]
             ui.line(
-                f"{row.mark} {'  '.join([*padded, shown(row.basis)]).rstrip()}", style=row.style, indent=2
+                f"{row.mark} {'  '.join([*padded, show_value(row.basis)]).rstrip()}",
+                style=row.style,
+                indent=2,
             )
             if row.parts:
-                ui.line(shown(row.parts), style="dim", indent=6)
+                ui.line(show_value(row.parts), style="dim", indent=6)
     ui.show(words.agent_lines(found))
     ui.show(words.reason_lines(found))
 
 
 def _write(app: App, found: Metrics, file: Path) -> None:
     try:
-        replace_file(file, page(found, translated).encode("utf-8", "replace"), mode=0o644, synced=False)
+        replace_file(file, page(found, translate).encode("utf-8", "replace"), mode=0o644, synced=False)
     except OSError as error:
         raise StorageFailed(what=str(file), why=error.strerror or str(error)) from None
     if not app.ui.as_json:

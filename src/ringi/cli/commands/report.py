@@ -6,7 +6,7 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import RUN
 from ringi.cli.runs import document, reading
 from ringi.kernel.markdown import markdown
-from ringi.kernel.text import translated
+from ringi.kernel.text import translate
 from ringi.runs.documents import facts_of_run
 from ringi.runs.report import report as written
 
@@ -21,7 +21,7 @@ def report(app: App, run: str | None) -> None:
     """
     with reading(app) as reader:
         looked = reader.look(reader.find(run))
-        text = written(looked.run, looked.plan, facts_of_run(reader.ledger, looked.run), translated)
+        text = written(looked.run, looked.plan, facts_of_run(reader.ledger, looked.run), translate)
         if app.ui.as_json:
             app.ui.document({**document(looked), "report": text})
         elif app.ui.out.isatty():

@@ -24,7 +24,7 @@ from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
 from ringi.cli.ui import speaks_unicode
 from ringi.errors import Busy, Interrupted, NotFound, RingiError
-from ringi.kernel.process.progress import watched
+from ringi.kernel.process.progress import watch_progress
 from ringi.kernel.text import Text
 from ringi.plans.commit_revert import standing
 from ringi.plans.document import ENDED, PlanDocument, PlanRef, PlanStatus, selected, undone_at
@@ -217,7 +217,10 @@ def _with_agent(app: App, name: str) -> int:
 def _on_screen(app: App, looked: ReviewedPlan, back: Text | None) -> ReviewEnd:
     colour = not app.environment.get("NO_COLOR")
     # A counter would be drawn over it.
-    with watched(None), Terminal(colour=colour, many_colours=has_many_colours(app.environment)) as terminal:
+    with (
+        watch_progress(None),
+        Terminal(colour=colour, many_colours=has_many_colours(app.environment)) as terminal,
+    ):
         prompter = ScreenPrompter(app, looked, terminal, colour=colour)
         return _review(app, looked, prompter, starter(app, terminal.wake), back)
 

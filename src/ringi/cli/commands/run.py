@@ -18,7 +18,7 @@ from ringi.engine.run_plan import RunRole
 from ringi.errors import NotFound
 from ringi.forges.terms import terms_here
 from ringi.kernel.lines import Style
-from ringi.kernel.text import Text, translated
+from ringi.kernel.text import Text, translate
 from ringi.runs.document import Review, Run
 from ringi.runs.replan import replan
 from ringi.runs.role_stops import example
@@ -76,7 +76,7 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     if given["sign"] and {*sources} & {"request", "issue", "new_request"}:
         raise _unsigned()
     if given["new_request"] is not None:
-        path = new_request(app.workspace, given["new_request"], translated)
+        path = new_request(app.workspace, given["new_request"], translate)
         app.ui.line(Text("Fill in {path}, then:", path=str(path)))
         app.ui.next_step(f"ringi run --request {path}")
         if app.ui.as_json:

@@ -28,8 +28,8 @@ from ringi.forges.progress import telling_work
 from ringi.forges.terms import require_approved_so
 from ringi.kernel.lines import Line as ViewLine
 from ringi.kernel.lines import Style, TextSpan, line
-from ringi.kernel.process.progress import watched
-from ringi.kernel.text import Text, translated
+from ringi.kernel.process.progress import watch_progress
+from ringi.kernel.text import Text, translate
 from ringi.models.budget_view import forecast_line
 from ringi.plans import words
 from ringi.plans.document import risk_of
@@ -139,7 +139,7 @@ class RunDriver:
         app = self._app
         wait = app.workspace.config.lock.wait_sec
         lock = lock_of(app.places.state, self._run_id, wait)
-        with lock("run"), ending_alike(), watched(None), Watching(app) as watching:
+        with lock("run"), ending_alike(), watch_progress(None), Watching(app) as watching:
             hear = telling_work(app.workspace, watching.hear)
             run = run_steps(app.workspace, self._run_id, self._options, hear)
             if run.forge:
@@ -355,4 +355,4 @@ class Watching(StatusLine):
             super()._rewrite(words)
 
     def _words(self) -> str:
-        return translated(Text("{seconds} s  {line}", seconds=round(self.seconds), line=self._last.strip()))
+        return translate(Text("{seconds} s  {line}", seconds=round(self.seconds), line=self._last.strip()))

@@ -10,7 +10,7 @@ from ringi.cli.arguments import require_text
 from ringi.cli.commands.list_ import tell_no_plans
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, show_comparison, tell_agent
-from ringi.kernel.text import Text, translated
+from ringi.kernel.text import Text, translate
 from ringi.plans import export
 from ringi.plans.review_document import review_document
 from ringi.plans.reviewed_plan import ReviewedPlan
@@ -148,7 +148,7 @@ def _show_since(app: App, plan_id: str) -> None:
 def _show_as(app: App, plan_id: str, form: str, files: tuple[str, ...]) -> None:
     if form == "review":
         require_text(*files)
-        app.ui.document(review_document(ReviewedPlan(app.workspace, plan_id), translated, files))
+        app.ui.document(review_document(ReviewedPlan(app.workspace, plan_id), translate, files))
     elif form == "patch":
         patch = export.as_patch(app.workspace, plan_id)
         if app.ui.as_json:

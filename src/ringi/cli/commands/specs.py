@@ -14,7 +14,7 @@ from ringi.cli.progress import progress_on
 from ringi.config.keys import DEFAULTS
 from ringi.errors import InvalidSpecs, ModelFailed
 from ringi.kernel.document import Document
-from ringi.kernel.text import Text, stored, translated
+from ringi.kernel.text import Text, restore_text, translate
 from ringi.plans import words
 from ringi.plans.document import ActionSpec, ActionSpecExt
 from ringi.plans.extraction import Extraction
@@ -124,7 +124,7 @@ def with_unplaced(document: Document, found: Extraction | None) -> object:
 def tell_unplaced(app: App, found: Extraction) -> None:
     for left in found.unplaced:
         line = Text("! line {line} was not placed ({why}): {text}",
-                    line=left.line, why=stored(left.why), text=left.text)  # fmt: skip
+                    line=left.line, why=restore_text(left.why), text=left.text)  # fmt: skip
         app.ui.line(line, style="yellow")
 
 
@@ -152,11 +152,11 @@ def _row(spec: ActionSpecExt, *, by_model: bool) -> list[str]:
     terms = [words.BY_MODEL] if by_model else []
     terms += [Text("optional")] if spec.base.optional else []
     terms += [Text("group {group}", group=spec.base.group)] if spec.base.group else []
-    terms += [] if spec.validated else [Text("cannot be carried out: {why}", why=stored(spec.notes))]
+    terms += [] if spec.validated else [Text("cannot be carried out: {why}", why=restore_text(spec.notes))]
     return [
         spec.id,
         str(spec.base.kind),
         words.subject(spec.base) + (f" → {spec.base.target}" if spec.base.target else ""),
-        translated(words.RISK[spec.risk]),
-        " · ".join(translated(term) for term in terms),
+        translate(words.RISK[spec.risk]),
+        " · ".join(translate(term) for term in terms),
     ]

@@ -16,7 +16,7 @@ from ringi.cli.plan_names import PLAN
 from ringi.cli.runs import lock_of
 from ringi.errors import EffectsUnknown, ExecutionAborted, NoCommit, NotFound, RevertFailed, UndoStale
 from ringi.forges.offer import offer_run
-from ringi.kernel.text import Text, stored
+from ringi.kernel.text import Text, restore_text
 from ringi.plans import words
 from ringi.plans.commit_revert import standing
 from ringi.plans.execution import ExecutionResult
@@ -182,7 +182,7 @@ def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None
     if failed:
         app.ui.show(result_lines(result, {}, files=False))
         why = next((outcome.detail for outcome in failed if outcome.detail), "")
-        app.fail(ExecutionAborted(plan=name, why=stored(why)))
+        app.fail(ExecutionAborted(plan=name, why=restore_text(why)))
     for path in result.kept:
         ui.line(Text("Somebody wrote meanwhile; their bytes are in {path}", path=path), style="yellow")
     _tell_restored(app, found, name)

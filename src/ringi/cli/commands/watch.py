@@ -14,7 +14,7 @@ from ringi.forges.configured_watch import watcher, watching_lock
 from ringi.forges.watch import Round
 from ringi.forges.watch import watch as watch_all
 from ringi.forges.watch_project import NewsKind, Standing, WatchEvent
-from ringi.kernel.process.progress import watched
+from ringi.kernel.process.progress import watch_progress
 from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session, short
 from ringi.runs.run_workspace import RunEvent
@@ -56,7 +56,7 @@ class _Command:
         made = watcher(app.workspace, timeout, self._tell, self._hear)
         poll = app.workspace.config.forge.poll_sec
         try:
-            with watching_lock(app.places.state), ending_alike(), watched(None):
+            with watching_lock(app.places.state), ending_alike(), watch_progress(None):
                 found = made.round(self._name)
                 if not once and not found.is_last:
                     self._begin(found, poll)

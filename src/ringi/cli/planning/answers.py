@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 from ringi.cli.arguments import STDIN
-from ringi.config.file import MAX_FILE_BYTES, YamlNode, nearest_of, shown, tree
+from ringi.config.file import MAX_FILE_BYTES, YamlNode, nearest_of, plain_value, tree
 from ringi.errors import BadAnswers, BadConfiguration
 from ringi.kernel.text import Text
 from ringi.sessions.document import DecisionPoint, Question
@@ -98,7 +98,7 @@ def _replies(node: YamlNode | None, read: Callable[[YamlNode], GivenReply]) -> R
             return tuple(read(item) for item in items)
         case YamlNode(value=dict(pairs)):
             return {key: read(value) for key, value in pairs.items()}
-    refuse(node.where, Text("it must be a list, or keys and values; not {found}", found=shown(node)))
+    refuse(node.where, Text("it must be a list, or keys and values; not {found}", found=plain_value(node)))
 
 
 def _answer(node: YamlNode) -> GivenReply:
@@ -109,7 +109,7 @@ def _answer(node: YamlNode) -> GivenReply:
 
 def _words(node: YamlNode) -> str:
     if not isinstance(node.value, str):
-        refuse(node.where, Text("it must be a text, not {found}", found=shown(node)))
+        refuse(node.where, Text("it must be a text, not {found}", found=plain_value(node)))
     if not node.value.strip():
         refuse(node.where, Text("an empty text is no answer; ~ skips a question"))
     return node.value
@@ -133,7 +133,9 @@ def _otherwise(node: YamlNode | None) -> Otherwise:
         return Otherwise.STOP
     if node.value not in list(Otherwise):
         known = ", ".join(Otherwise)
-        refuse(node.where, Text("it must be one of {known}, not {found}", known=known, found=shown(node)))
+        refuse(
+            node.where, Text("it must be one of {known}, not {found}", known=known, found=plain_value(node))
+        )
     return Otherwise(str(node.value))
 
 

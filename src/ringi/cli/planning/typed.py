@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 from ringi.cli.ui import Ui
 from ringi.kernel.lines import Style
-from ringi.kernel.text import Text, translated, visible
+from ringi.kernel.text import Text, translate, visible
 
 _AT_ONCE_SEC: Final = 0.05
 """Input that follows a line this quickly was pasted with it."""
@@ -59,7 +59,7 @@ class TypedLines:
 
     def answer(self, question: Text) -> str:
         """In the line of the question."""
-        return self.ask(self._ui.styled(translated(question), "bold") + " ").strip()
+        return self.ask(self._ui.styled(translate(question), "bold") + " ").strip()
 
     def _asked(self, prompt: str, reminder: Reminder | None) -> str:
         lines = [self._first(prompt, reminder) if reminder and not reminder.said else self._line()]

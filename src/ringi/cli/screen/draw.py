@@ -11,8 +11,8 @@ from ringi.cli.screen.terminal import Size
 from ringi.cli.screen.viewport import FileList, RowPlace, ScreenQuestion, TextPage, Viewport, visible_rows
 from ringi.cli.ui import cut
 from ringi.kernel.lines import Line, Style, TextSpan
-from ringi.kernel.text import Text, translated, visible
-from ringi.kernel.text import shown as words_of
+from ringi.kernel.text import Text, translate, visible
+from ringi.kernel.text import show_value as words_of
 from ringi.patch.changed_words import Ranges
 from ringi.plans import words
 from ringi.plans.diff_view import (
@@ -118,7 +118,7 @@ def _above(view: Viewport, columns: int, rows: int) -> Iterator[Pieces]:
         return
     if rows >= _ROOM_FOR_WARNINGS and view.document.plan.rationale.strip():
         why = Text("why: {reason}", reason=" ".join(view.document.plan.rationale.split()))
-        yield _shortened((StyledText(shown(translated(why)), "dim"),), columns)
+        yield _shortened((StyledText(shown(translate(why)), "dim"),), columns)
     roomy = rows >= _ROOM_FOR_WARNINGS
     if said := view.heading.said if roomy else (*view.heading.standing, *view.heading.said):
         yield _shortened(_joined([_piece(one) for one in said]), columns)
@@ -137,9 +137,9 @@ def _shortened(line: Pieces, columns: int) -> Pieces:
 def _title(view: Viewport, columns: int) -> Pieces:
     """The name and the risk fit any width; the title gets the rest."""
     document, risk = view.heading.document, view.heading.risk
-    risk_words = translated(words.RISK[risk])
+    risk_words = translate(words.RISK[risk])
     name = f"{view.heading.ref.name} "
-    facts = translated(_facts(document))
+    facts = translate(_facts(document))
     room = columns - width(name) - width(risk_words) - 3
     title = cut(document.plan.title, max(room - width(facts), min(room, columns // 3)))
     facts = cut(facts, room - width(title))
@@ -181,7 +181,7 @@ def _where(view: Viewport, columns: int) -> Pieces:
         found.insert(0, Text("hunk {number} of {count}", number=hunk, count=section.hunks))
     if view.delta is not None:
         found.append(Text("since version {version}", version=view.since))
-    right = "  ".join(map(translated, found))
+    right = "  ".join(map(translate, found))
     left = cut(left, max(columns - width(right), columns // 2))
     return clip((StyledText(left, "bold"), StyledText(right, "cyan")), columns)
 
@@ -258,7 +258,7 @@ def _file_line(view: Viewport, section: DiffSection) -> Iterator[StyledText]:
     if section.loaded and (section.content.added or section.content.removed):
         yield StyledText(f"  +{section.content.added} -{section.content.removed}")
     if section.loaded and not section.content.fits:
-        yield StyledText("  " + translated(Text("changed since the proposer saw it")), "yellow")
+        yield StyledText("  " + translate(Text("changed since the proposer saw it")), "yellow")
 
 
 def _other(section: DiffSection, row: Row, gutter: int) -> Iterator[StyledText]:
@@ -273,10 +273,10 @@ def _other(section: DiffSection, row: Row, gutter: int) -> Iterator[StyledText]:
             yield StyledText("! ", "bold yellow")
         place = Text("hunk {number} of {count}", number=row.hunk, count=section.hunks)
         numbers = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
-        yield StyledText(f"{numbers}  {translated(place)}", "cyan")
+        yield StyledText(f"{numbers}  {translate(place)}", "cyan")
         yield StyledText(shown(row.data.decode("utf-8", "backslashreplace")[:_LONG]), "dim")
     elif row.kind is RowKind.MARK:
-        yield StyledText(indent + translated(Text("(no newline at the end)")), "dim")
+        yield StyledText(indent + translate(Text("(no newline at the end)")), "dim")
     elif row.kind is RowKind.COMMENT:
         yield StyledText(indent + " » " + shown(words_of(row.note.text)), row.note.style)
     elif row.kind is RowKind.LABEL:
@@ -289,9 +289,9 @@ def _conflict(found: ConflictHunk) -> Iterator[StyledText]:
     place = Text("conflict")
     if found.total > 1:
         place = Text("conflict {number} of {count}", number=found.conflict.number + 1, count=found.total)
-    yield StyledText(f"=== {translated(place)}  ", "bold yellow")
+    yield StyledText(f"=== {translate(place)}  ", "bold yellow")
     yield StyledText(
-        translated(words.decided(found.decision, found.who)), "bold" if found.decision else "yellow"
+        translate(words.decided(found.decision, found.who)), "bold" if found.decision else "yellow"
     )
 
 
@@ -348,16 +348,16 @@ def _below(view: Viewport, columns: int, rows: int) -> tuple[list[Pieces], Curso
         return _asked(view, view.question, columns, rows)
     room = max(0, min(_MOST_OUTPUT, (rows - _ROOM_FOR_SUMMARY) // 2))
     lines = [_one(Text("{line}", line=line), "red", columns) for line in list(view.output)[-room:] if room]
-    fitting = (keys for keys in map(translated, _keys(view)) if width(keys) <= columns)
-    keys = next(fitting, translated(_FEW_KEYS))
+    fitting = (keys for keys in map(translate, _keys(view)) if width(keys) <= columns)
+    keys = next(fitting, translate(_FEW_KEYS))
     return [*lines, *_status(view, columns, rows), clip((StyledText(keys, "dim"),), columns)], None
 
 
 def _asked(view: Viewport, question: ScreenQuestion, columns: int, rows: int) -> tuple[list[Pieces], Cursor]:
-    asked = wrapped((StyledText(shown(translated(question.words)), "bold"),), columns)
+    asked = wrapped((StyledText(shown(translate(question.words)), "bold"),), columns)
     room = max(0, rows - len(asked) - 3)
     above = [
-        line for one in question.above for line in wrapped((StyledText(shown(translated(one))),), columns)
+        line for one in question.above for line in wrapped((StyledText(shown(translate(one))),), columns)
     ]
     if question.editor is None:
         return [*above[:room], *_status(view, columns, rows), *asked], None
@@ -401,8 +401,8 @@ def _files(view: Viewport, files: FileList, columns: int, rows: int) -> list[Pie
         found.append(
             clip((mark, *_fitted(tuple(_file_line(view, view.shown[number])), 0, columns - 1)), columns)
         )
-    title = StyledText(translated(Text("Files")), "bold")
-    where = f"{translated(_FILE_KEYS)}   {files.cursor + 1}/{count}"
+    title = StyledText(translate(Text("Files")), "bold")
+    where = f"{translate(_FILE_KEYS)}   {files.cursor + 1}/{count}"
     empty = [()] * (height - len(found))
     return [clip((title,), columns), *found, *empty, clip((StyledText(where, "dim"),), columns)][-rows:]
 
@@ -413,7 +413,7 @@ def _page(view: Viewport, page: TextPage, columns: int, rows: int) -> list[Piece
     view.page_top = max(0, min(view.page_top, len(lines) - height))
     found = lines[view.page_top : view.page_top + height]
     last = min(len(lines), view.page_top + height)
-    where = f"{translated(_MORE_KEYS if last < len(lines) else _PAGE_KEYS)}   {last}/{len(lines)}"
+    where = f"{translate(_MORE_KEYS if last < len(lines) else _PAGE_KEYS)}   {last}/{len(lines)}"
     empty = [()] * (height - len(found))
     return [clip(page.title, columns), *found, *empty, clip((StyledText(where, "dim"),), columns)]
 
@@ -469,7 +469,7 @@ def _piece(span: TextSpan) -> StyledText:
 
 
 def _one(text: Text, style: str, columns: int) -> Pieces:
-    return clip((StyledText(shown(translated(text)), style),), columns)
+    return clip((StyledText(shown(translate(text)), style),), columns)
 
 
 def shown(text: str) -> str:

@@ -4,7 +4,7 @@ from typing import Final
 
 from ringi.cli.screen.cells import StyledText
 from ringi.cli.screen.viewport import TextPage
-from ringi.kernel.text import Text, translated
+from ringi.kernel.text import Text, translate
 
 _HELP: Final = (
     ("j k ↓ ↑", Text("a line down, up; PgDn PgUp Home End further; ← → sideways")),
@@ -37,6 +37,6 @@ _WIDEST_KEY: Final = 9
 
 def help_page() -> TextPage:
     lines = (
-        (StyledText(f"  {key:<{_WIDEST_KEY}}", "bold"), StyledText(translated(words))) for key, words in _HELP
+        (StyledText(f"  {key:<{_WIDEST_KEY}}", "bold"), StyledText(translate(words))) for key, words in _HELP
     )
-    return TextPage((StyledText(translated(Text("Keys")), "bold"),), tuple(lines))
+    return TextPage((StyledText(translate(Text("Keys")), "bold"),), tuple(lines))

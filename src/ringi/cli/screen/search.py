@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ringi.cli.screen.viewport import RowPlace, Viewport
 from ringi.cli.ui import width
 from ringi.kernel.lines import TextSpan
-from ringi.kernel.text import Text, shown
+from ringi.kernel.text import Text, show_value
 from ringi.plans.diff_view import CONFLICTING, LINES, DiffSection, RowKind
 
 _MARGIN = 8
@@ -118,7 +118,7 @@ def _candidates(section: DiffSection, search: Search, direction: int) -> Iterato
 def _text(section: DiffSection, index: int) -> str:
     row = section.row(index)
     if row.kind is RowKind.FILE:
-        return shown(section.title)
+        return show_value(section.title)
     if row.kind in LINES | CONFLICTING or row.kind is RowKind.HUNK:
         return row.data.decode("utf-8", "backslashreplace")
-    return shown(row.note.text)
+    return show_value(row.note.text)

@@ -4,7 +4,15 @@ Everything is named by an open folder and one name in it, never by a path, and n
 """
 
 from ringi.kernel.fs.bounded import FileTooLarge, read_bounded
-from ringi.kernel.fs.calls import Entry, EntryKind, FileChanged, FileSystem, NotRegular, OsFileSystem, opened
+from ringi.kernel.fs.calls import (
+    Entry,
+    EntryKind,
+    FileChanged,
+    FileSystem,
+    NotRegular,
+    OsFileSystem,
+    open_for_block,
+)
 from ringi.kernel.fs.checked import read_checked, replace_checked
 from ringi.kernel.fs.folders import folder_unusable
 from ringi.kernel.fs.replace import open_own, publish, replace_file, spare_of
@@ -19,8 +27,8 @@ __all__ = [
     "NotRegular",
     "OsFileSystem",
     "folder_unusable",
+    "open_for_block",
     "open_own",
-    "opened",
     "publish",
     "read_bounded",
     "read_checked",

@@ -234,7 +234,7 @@ def _exchange_function() -> tuple[Any, int]:
 
 
 @contextlib.contextmanager
-def opened(fs: FileSystem, folder: int) -> Iterator[int]:
+def open_for_block(fs: FileSystem, folder: int) -> Iterator[int]:
     """Closes the folder at the end of the block."""
     try:
         yield folder

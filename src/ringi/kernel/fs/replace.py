@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from ringi.kernel.fs.calls import OsFileSystem, opened
+from ringi.kernel.fs.calls import OsFileSystem, open_for_block
 
 _NOT_OURS: Final = frozenset([errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.EACCES])
 
@@ -18,7 +18,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600, synced: bool = T
     Without `synced`, a loss of power may leave it empty: only for data that can be regenerated.
     """
     fs, fresh = OsFileSystem(), f".{path.name}.{os.urandom(4).hex()}"
-    with opened(fs, fs.open_root(path.parent)) as folder:
+    with open_for_block(fs, fs.open_root(path.parent)) as folder:
         try:
             fs.create(folder, fresh, data, mode)
             if synced:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Self
 
 from ringi.errors import Interrupted
 from ringi.kernel.process.signals import StopSignals
-from ringi.kernel.process.start import CHECK_EVERY, RunningCommand, started
+from ringi.kernel.process.start import CHECK_EVERY, RunningCommand, start_command
 
 TIMED_OUT: Final = 124
 _BEAT: Final = 0.25  # seconds between two progress reports
@@ -92,7 +92,7 @@ def run(
         with contextlib.ExitStack() as theirs:
             writers = [kept.open(stack, theirs) for kept in outputs]
             command = stack.enter_context(
-                started(
+                start_command(
                     argv,
                     cwd=cwd,
                     env=env,
@@ -103,7 +103,7 @@ def run(
                     mark=mark,
                 )
             )
-        stdin.started()
+        stdin.close_far_end()
         _listen(command, signals, stdin, outputs, until, on_beat)
         duration = time.monotonic() - began
         timed_out = not command.over and signals.stop is None and time.monotonic() >= until
@@ -213,7 +213,7 @@ class _Given:
             os.close(descriptor)
         self._open = []
 
-    def started(self) -> None:
+    def close_far_end(self) -> None:
         """The command has its own end of the pipe now."""
         if self._open:
             os.close(self._open.pop(0))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import StorageFailed
-from ringi.kernel.fs import OsFileSystem, opened
+from ringi.kernel.fs import OsFileSystem, open_for_block
 from ringi.kernel.process.git import Git, version
 from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import why_failed
@@ -93,7 +93,7 @@ def _folders(repository: Repository, refs: Iterable[str]) -> Iterator[Path]:
 def _sync_file(path: Path) -> None:
     fs = OsFileSystem()
     try:
-        with opened(fs, fs.open_root(path.parent)) as folder:
+        with open_for_block(fs, fs.open_root(path.parent)) as folder:
             fs.sync_file(folder, path.name)
     except (FileNotFoundError, NotADirectoryError):  # no log is kept, or somebody else was faster
         return
@@ -104,7 +104,7 @@ def _sync_folder(path: Path, since: int) -> None:
     try:
         if path.stat().st_mtime_ns < since:
             return
-        with opened(fs, fs.open_root(path)) as folder:
+        with open_for_block(fs, fs.open_root(path)) as folder:
             fs.sync_folder(folder)
     except (FileNotFoundError, NotADirectoryError):
         return

@@ -87,7 +87,7 @@ class Git:
             self._environment["GIT_INDEX_FILE"] = str(index)
         self._environment |= variables or {}
         if more_objects:
-            self._environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.fsdecode(quoted(more_objects))
+            self._environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.fsdecode(quote(more_objects))
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         finished = self.attempt(*arguments, stdin=stdin)
@@ -96,7 +96,7 @@ class Git:
         return finished.out
 
     def attempt(self, *arguments: str, stdin: bytes | None = None) -> Finished:
-        with self.started(*arguments, stdin=stdin) as running:
+        with self.start(*arguments, stdin=stdin) as running:
             return running.finish()
 
     def add_counted(self, words: Text, *arguments: str) -> Finished:
@@ -105,8 +105,8 @@ class Git:
             return self.attempt("add", *arguments)
         with (
             tempfile.TemporaryFile() as said,
-            counting(words, lambda: (_said(said).count(b"\n"), 0)),
-            self.started("add", "-v", *arguments, stdout=said) as running,
+            counting(words, lambda: (_output_so_far(said).count(b"\n"), 0)),
+            self.start("add", "-v", *arguments, stdout=said) as running,
         ):
             return running.finish()._replace(out=b"")
 
@@ -117,15 +117,15 @@ class Git:
             return
         with tempfile.TemporaryFile() as said:
             with (
-                counting(words, lambda: _last_pair(_said(said))),
-                self.started("read-tree", "-v", *arguments, stderr=said) as running,
+                counting(words, lambda: _last_pair(_output_so_far(said))),
+                self.start("read-tree", "-v", *arguments, stderr=said) as running,
             ):
                 finished = running.finish()
             if finished.code:
-                raise failure("read-tree", finished._replace(err=_said(said).rpartition(b"\r")[2]))
+                raise failure("read-tree", finished._replace(err=_output_so_far(said).rpartition(b"\r")[2]))
 
     @contextmanager
-    def started(
+    def start(
         self,
         *arguments: str,
         stdin: bytes | None = None,
@@ -153,7 +153,7 @@ class Git:
                     process.kill()
 
 
-def _said(file: IO[bytes]) -> bytes:
+def _output_so_far(file: IO[bytes]) -> bytes:
     """So far, without moving the position at which git writes."""
     return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
 
@@ -256,7 +256,7 @@ def search_path(variables: Mapping[str, str]) -> str:
     return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
 
 
-def quoted(path: Path | str) -> bytes:
+def quote(path: Path | str) -> bytes:
     """A path or value with any bytes, quoted for an alternates or a configuration file."""
     raw = os.fsencode(path)
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
@@ -311,7 +311,7 @@ class TreeChange(NamedTuple):
     oid: str
 
 
-def listed(names: Iterable[bytes]) -> bytes:
+def join_names(names: Iterable[bytes]) -> bytes:
     """Names for an option `-z`."""
     return b"".join(name + b"\0" for name in names)
 
@@ -347,7 +347,7 @@ def read_blobs(git: Git, ids: Sequence[str]) -> Iterator[bytes]:
     """The bytes of each, in this order, one at a time in memory."""
     if not ids:
         return
-    with git.started("cat-file", "--batch", stdin=b"") as running:
+    with git.start("cat-file", "--batch", stdin=b"") as running:
         questions, answers = running.pipes()
         for start in range(0, len(ids), _AT_ONCE):
             some = ids[start : start + _AT_ONCE]
@@ -365,7 +365,7 @@ def read_available(git: Git, names: Sequence[str], most: int) -> Iterator[tuple[
     done = 0
     while done < len(names):
         # Its errors would fill a pipe that nobody reads.
-        with git.started("cat-file", "--batch", stdin=b"", stderr=subprocess.DEVNULL) as running:
+        with git.start("cat-file", "--batch", stdin=b"", stderr=subprocess.DEVNULL) as running:
             questions, answers = running.pipes()
             try:
                 while done < len(names):

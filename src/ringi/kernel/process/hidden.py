@@ -41,13 +41,15 @@ class Hidden(NamedTuple):
     """Those that lead to such places."""
 
 
-def hidden(environment: Mapping[str, str], own: Iterable[Path] = (), kept: Iterable[Path] = ()) -> Hidden:
+def find_hidden(
+    environment: Mapping[str, str], own: Iterable[Path] = (), kept: Iterable[Path] = ()
+) -> Hidden:
     """`own` are folders of ours to hide as well; `kept` holds sockets that are meant for the command."""
     home = Path(environment.get("HOME", ""))
     found = [*RUNTIME, *own, *_folders(environment, home)]
-    named = [(name, path) for name, path in _named(environment) if not path.is_dir()]
-    files = [*(path for _, path in named), *_bound_sockets()]
-    files += [home / ".Xauthority", *_stored_logins(environment, home)]
+    named = [(name, path) for name, path in _paths_in_variables(environment) if not path.is_dir()]
+    files = [*(path for _, path in named), *_listening_sockets()]
+    files += [home / ".Xauthority", *_login_files(environment, home)]
     kept = [Path(os.path.realpath(path)) for path in kept]
     real = dict.fromkeys(Path(os.path.realpath(path)) for path in [*found, *files] if path.is_absolute())
     there = [path for path in real if not any(path.is_relative_to(one) for one in kept)]
@@ -72,7 +74,7 @@ def _folders(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
         yield own
 
 
-def _stored_logins(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
+def _login_files(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
     """Of git, curl, gh and glab: with one an agent could push or merge in the person's name.
 
     Programs also read private registries with `.netrc`. Nobody can tell a login that may only read from one
@@ -85,7 +87,7 @@ def _stored_logins(environment: Mapping[str, str], home: Path) -> Iterator[Path]
     yield Path(environment.get("GLAB_CONFIG_DIR") or settings / "glab-cli") / "config.yml"
 
 
-def _named(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+def _paths_in_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     """Sockets, and whatever variables of keys and terminals name: as in `/tmp/tmux-0/default,1,0`,
     `unix:path=/run/bus,guid=1` and `unix:///run/docker.sock`.
     """
@@ -96,17 +98,17 @@ def _named(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
                 yield name, Path("/" + word.lstrip("/"))
 
 
-def _bound_sockets() -> Iterator[Path]:
+def _listening_sockets() -> Iterator[Path]:
     """Every one that somebody listens on, as far as the kernel tells."""
     with contextlib.suppress(OSError):
         for line in _BOUND_SOCKETS.read_bytes().splitlines():
             columns = line.split(maxsplit=_PATH_COLUMN)
             path = os.fsdecode(columns[-1]) if len(columns) > _PATH_COLUMN else ""
-            if path.startswith("/") and _is_socket(path) and _reached(Path(path)):
+            if path.startswith("/") and _is_socket(path) and _is_reachable(Path(path)):
                 yield Path(path)
 
 
-def _reached(path: Path) -> bool:
+def _is_reachable(path: Path) -> bool:
     """Whether it is reached without root's rights, which a sandbox has not: it could not even hide it."""
     for folder in path.parents:
         try:

@@ -78,7 +78,7 @@ def _enter(layers: Sequence[Layer]) -> None:
     for layer in layers:
         upper, work = layer.private / "upper", layer.private / "work"
         parts = {"lowerdir": layer.lower, "upperdir": upper, "workdir": work}
-        options = ",".join(f"{name}={_escaped(path)}" for name, path in parts.items()) + ",userxattr"
+        options = ",".join(f"{name}={_escape(path)}" for name, path in parts.items()) + ",userxattr"
         _check(
             libc.mount(
                 b"overlay", os.fsencode(layer.folder), b"overlay", ctypes.c_ulong(0), os.fsencode(options)
@@ -86,7 +86,7 @@ def _enter(layers: Sequence[Layer]) -> None:
         )
 
 
-def _escaped(path: Path) -> str:
+def _escape(path: Path) -> str:
     return str(path).replace("\\", "\\\\").replace(":", "\\:").replace(",", "\\,")
 
 

@@ -19,7 +19,7 @@ def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
     """From the same variables as curl, but never for this machine itself."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if is_here(host) or _excepted(host, _variable(environment, "no_proxy")):
+    if is_here(host) or _is_exempt(host, _variable(environment, "no_proxy")):
         return None
     return _variable(environment, f"{parts.scheme}_proxy") or _variable(environment, "all_proxy") or None
 
@@ -35,7 +35,7 @@ def is_here(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _excepted(host: str, no_proxy: str) -> bool:
+def _is_exempt(host: str, no_proxy: str) -> bool:
     names = [name.strip().lstrip(".").casefold() for name in no_proxy.split(",")]
     return any(name == "*" or (name and (host == name or host.endswith(f".{name}"))) for name in names)
 
@@ -61,7 +61,7 @@ def trust(url: str, environment: Mapping[str, str]) -> ssl.SSLContext | bool:
     return True
 
 
-def shortened(text: str, scrub: Callable[[str], str]) -> str:
+def shorten_scrubbed(text: str, scrub: Callable[[str], str]) -> str:
     """Scrub before cutting; otherwise half a key could remain."""
     words = visible(" ".join(scrub(text).split()))
     return words if len(words) <= _SAID_LENGTH else f"{words[:_SAID_LENGTH]}…"

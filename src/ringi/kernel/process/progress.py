@@ -29,7 +29,7 @@ def is_watched() -> bool:
 
 
 @contextmanager
-def watched(watch: Watch | None) -> Iterator[None]:
+def watch_progress(watch: Watch | None) -> Iterator[None]:
     """Within the block, `watch` is told of all work that is counted; None: nobody."""
     before = _watch.set(watch)
     try:
@@ -48,7 +48,7 @@ def counting(words: Text, look: Look) -> Iterator[None]:
             yield
 
 
-def counted(words: Text, items: Sequence[T]) -> Iterator[T]:
+def count_items(words: Text, items: Sequence[T]) -> Iterator[T]:
     done = 0
     with counting(words, lambda: (done, len(items))):
         for item in items:

@@ -87,7 +87,7 @@ def unreadable(repository: Repository, ref: str) -> Damage | None:
     found = read_ref(repository, ref)
     if found.problem:
         return Damage(ref, found.problem)
-    value = found.value or packed_value(repository, ref)
+    value = found.value or read_packed_ref(repository, ref)
     if not found.there and not value and _is_lost(repository, ref):
         return Damage(ref, Text("it is gone, but its log is there"))
     if value and _is_spoilt(repository, value):
@@ -102,10 +102,10 @@ def stale_lock(repository: Repository, ref: str) -> Path | None:
         made = (repository.common / path).lstat().st_mtime
     except OSError:
         return None
-    return path if made < max(time.time() - _LONGEST_LOCK, _started_at()) else None
+    return path if made < max(time.time() - _LONGEST_LOCK, _boot_time()) else None
 
 
-def _started_at() -> float:
+def _boot_time() -> float:
     """When this machine was started; 0 if nobody knows."""
     found = re.search(rb"^btime (\d+)$", read_small(Path("/proc/stat")), re.MULTILINE)
     return float(found[1]) if found else 0.0
@@ -116,7 +116,7 @@ def is_partial(repository: Repository) -> bool:
     return any((repository.common / "objects" / "pack").glob("*.promisor"))
 
 
-def packed_value(repository: Repository, ref: str) -> str:
+def read_packed_ref(repository: Repository, ref: str) -> str:
     packed = read_small(repository.common / "packed-refs")
     found = re.search(rb"^([0-9a-f]{40,64}) " + re.escape(os.fsencode(ref)) + rb"$", packed, re.MULTILINE)
     return found[1].decode("ascii") if found and _ID.fullmatch(found[1]) else ""
@@ -130,7 +130,7 @@ def earlier_values(repository: Repository, ref: str) -> list[str]:
     return [value for value in found if value.strip("0")]
 
 
-def loose_refs(repository: Repository, under: str) -> Iterator[str]:
+def list_loose_refs(repository: Repository, under: str) -> Iterator[str]:
     """The names of refs that have a file below this folder; locks are none."""
     for folder, _, names in os.walk(repository.common / under):
         for name in names:
@@ -138,7 +138,7 @@ def loose_refs(repository: Repository, under: str) -> Iterator[str]:
                 yield str((Path(folder) / name).relative_to(repository.common))
 
 
-def packed_refs(repository: Repository, under: str) -> list[str]:
+def list_packed_refs(repository: Repository, under: str) -> list[str]:
     """As `loose_refs`, of those that git has packed."""
     packed = read_small(repository.common / "packed-refs")
     below = rb"^[0-9a-f]{40,64} (" + re.escape(os.fsencode(under)) + rb"/.+)$"
@@ -150,7 +150,7 @@ def missing(value: str) -> Text:
 
 
 def _value(repository: Repository, ref: str) -> str:
-    return read_ref(repository, ref).value or packed_value(repository, ref)
+    return read_ref(repository, ref).value or read_packed_ref(repository, ref)
 
 
 def _is_lost(repository: Repository, ref: str) -> bool:
@@ -166,7 +166,7 @@ def _is_lost(repository: Repository, ref: str) -> bool:
         return False
     if os.path.lexists(repository.common / f"{ref}.lock"):
         return False
-    return not read_ref(repository, ref).there and not packed_value(repository, ref)
+    return not read_ref(repository, ref).there and not read_packed_ref(repository, ref)
 
 
 # ------------------------------------------------------------------ objects

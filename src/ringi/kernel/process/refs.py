@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ringi.errors import StorageFailed
-from ringi.kernel.fs import FileTooLarge, OsFileSystem, opened, read_bounded
+from ringi.kernel.fs import FileTooLarge, OsFileSystem, open_for_block, read_bounded
 from ringi.kernel.process.git import Git
 from ringi.kernel.process.ref_files import (
     LOCKED,
@@ -126,7 +126,7 @@ class Quarantine:
 
     def take_objects(self, roots: Iterable[str]) -> None:
         """Those that are empty, and of what these lead to those that are not what they should be."""
-        for path in [*_empty_objects(self._repository), *_damaged(self._repository, roots)]:
+        for path in [*_empty_objects(self._repository), *_find_damaged(self._repository, roots)]:
             self._take(path.relative_to(self._repository.common))
 
     def take_lock(self, name: str) -> bool:
@@ -150,7 +150,7 @@ class Quarantine:
         source.rename(target)  # a link goes as a link
         for folder in (target.parent, source.parent):
             fs = OsFileSystem()
-            with opened(fs, fs.open_root(folder)) as found:
+            with open_for_block(fs, fs.open_root(folder)) as found:
                 fs.sync_folder(found)
 
 
@@ -195,7 +195,7 @@ def _empty_objects(repository: Repository) -> Iterator[Path]:
     return (path for path in loose_objects(repository) if path.lstat().st_size == 0)
 
 
-def _damaged(repository: Repository, roots: Iterable[str]) -> Iterator[Path]:
+def _find_damaged(repository: Repository, roots: Iterable[str]) -> Iterator[Path]:
     """Loose ones only: git has synced its packs ever since, and reads them first."""
     waiting, seen = [*roots], set[str]()
     while waiting and len(seen) < _MOST_OBJECTS:
@@ -216,10 +216,10 @@ def _damaged(repository: Repository, roots: Iterable[str]) -> Iterator[Path]:
             if packed:  # empty ones are found anyway
                 yield path
             continue
-        waiting += _named(data, len(oid) // 2)
+        waiting += _ids_in(data, len(oid) // 2)
 
 
-def _named(data: bytes, width: int) -> Iterator[str]:
+def _ids_in(data: bytes, width: int) -> Iterator[str]:
     """What a commit or a tree leads to."""
     head, _, body = data.partition(b"\0")
     if head.startswith(b"commit "):

@@ -58,12 +58,12 @@ class Repository(NamedTuple):
                 lines = []
             found[folder] = None
             lines = lines[:_MOST_ALTERNATES]
-            named = [os.fsdecode(unquoted(line)) for line in lines if line and not line.startswith(b"#")]
+            named = [os.fsdecode(unquote(line)) for line in lines if line and not line.startswith(b"#")]
             waiting += (Path(os.path.normpath(folder / name)) for name in named)
         return tuple(found)
 
 
-def unquoted(line: bytes) -> bytes:
+def unquote(line: bytes) -> bytes:
     """As git quotes a path: in C's way, with three octal digits for unusual bytes."""
     if not re.fullmatch(rb'".*"', line, re.DOTALL):
         return line

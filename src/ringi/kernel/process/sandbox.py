@@ -99,7 +99,7 @@ class SandboxPlaces(NamedTuple):
 def mounts(places: SandboxPlaces) -> tuple[Mount, ...]:
     folders, files, _ = places.hidden
     named = {*places.writable, *folders, *files, *(mount.path for mount in places.laid)}
-    return _chosen(
+    return _order_mounts(
         (
             *_BASE,
             *(_resolvers() if places.network else ()),
@@ -113,7 +113,7 @@ def mounts(places: SandboxPlaces) -> tuple[Mount, ...]:
     )
 
 
-def _chosen(wanted: Iterable[Mount]) -> tuple[Mount, ...]:
+def _order_mounts(wanted: Iterable[Mount]) -> tuple[Mount, ...]:
     """Deeper paths come later, so that they stay visible."""
     chosen: list[Mount] = []
     for mount in sorted(wanted, key=lambda mount: len(mount.path.parts)):
@@ -175,20 +175,20 @@ def for_agent(bwrap: str, setsid: str, chosen: Iterable[Mount], folder: Path, co
     A session inside gets the terminal: Ctrl-C reaches the agent and not bwrap, which would die and take the
     agent with it.
     """
-    return [bwrap, *arguments(chosen, folder, _marked(copy)), setsid, "-c", *JOB]
+    return [bwrap, *arguments(chosen, folder, _mark_arguments(copy)), setsid, "-c", *JOB]
 
 
 def for_check(bwrap: str, chosen: Iterable[Mount], folder: Path, copy: str) -> list[str]:
     """As for an agent, without a terminal."""
-    return [bwrap, *arguments(chosen, folder, (*_marked(copy), "--new-session"))]
+    return [bwrap, *arguments(chosen, folder, (*_mark_arguments(copy), "--new-session"))]
 
 
-def _marked(copy: str) -> tuple[str, ...]:
+def _mark_arguments(copy: str) -> tuple[str, ...]:
     """Inside, bwrap is an ancestor of every process, and nobody can change its arguments."""
     return (*_AGENT_ISOLATION, "--setenv", WITH_VARIABLE, copy)
 
 
-def kept_of(root: Path) -> tuple[Path, ...]:
+def protected_paths(root: Path) -> tuple[Path, ...]:
     """What a command may not change in the workspace: a hook left there would run outside as soon as the
     person uses git. Nobody uses that of a work copy.
     """
@@ -226,7 +226,7 @@ def to_install(package: str) -> Text | str:
 
 
 @functools.cache
-def scoped(bwrap: str) -> bool:
+def can_scope_sockets(bwrap: str) -> bool:
     """Whether sockets without a file are out of reach, although the network is shared. That needs Landlock,
     under which a bwrap that gets its rights from its owner would not work.
     """
@@ -235,7 +235,7 @@ def scoped(bwrap: str) -> bool:
 
 def confinement(bwrap: str) -> int:
     """How the supervisor starts a command in the sandbox."""
-    return OWN_KEYS | (SCOPED if scoped(bwrap) else 0)
+    return OWN_KEYS | (SCOPED if can_scope_sockets(bwrap) else 0)
 
 
 @functools.cache

@@ -13,7 +13,7 @@ STOPPING: Final = frozenset([signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 
 
 @contextlib.contextmanager
-def held_back(numbers: Iterable[int]) -> Iterator[None]:
+def hold_back(numbers: Iterable[int]) -> Iterator[None]:
     """Delivers these signals to this thread only after the block; what is started in it inherits that."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
@@ -82,7 +82,7 @@ class StopSignals(SignalPipe):
             self.again = self.stop is not None
             self.stop = self.stop or number
 
-    def taken(self) -> set[int]:
+    def take(self) -> set[int]:
         """The signals since the last call."""
         noted, self._noted = self._noted, set()
         return noted

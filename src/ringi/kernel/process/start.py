@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.kernel.process.signals import STOPPING, held_back
+from ringi.kernel.process.signals import STOPPING, hold_back
 from ringi.kernel.process.supervisor import (
     AT_TERMINAL,
     END,
@@ -184,7 +184,7 @@ class RunningCommand:
 
 
 @contextlib.contextmanager
-def started(
+def start_command(
     argv: Sequence[str],
     *,
     cwd: Path,
@@ -203,8 +203,8 @@ def started(
     the environment that no other process has: it helps to find survivors if the supervisor was killed.
     Raises OSError, and ValueError for characters that no system accepts.
     """
-    wanted = order(_encoded(argv), _encoded_pairs(env), confined | (AT_TERMINAL if at_terminal else 0))
-    command = _supervised(cwd, (stdin, stdout, stderr), os.fsencode(mark))
+    wanted = order(_encode(argv), _encode_pairs(env), confined | (AT_TERMINAL if at_terminal else 0))
+    command = _supervise(cwd, (stdin, stdout, stderr), os.fsencode(mark))
     try:
         with contextlib.suppress(BrokenPipeError):  # its report is read next
             command.send(wanted)
@@ -217,7 +217,7 @@ def started(
         command.end()
 
 
-def _supervised(cwd: Path, streams: tuple[int, int, int], mark: bytes) -> RunningCommand:
+def _supervise(cwd: Path, streams: tuple[int, int, int], mark: bytes) -> RunningCommand:
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         control, told = os.pipe()
         theirs.callback(os.close, control)
@@ -227,7 +227,7 @@ def _supervised(cwd: Path, streams: tuple[int, int, int], mark: bytes) -> Runnin
         theirs.callback(os.close, said)
         stdin, stdout, stderr = streams
         # Ctrl-C reaches it until it has its own session; the supervisor unblocks the signals.
-        with held_back(STOPPING):
+        with hold_back(STOPPING):
             supervisor = subprocess.Popen(
                 [*_SUPERVISOR, str(control), str(said)],
                 cwd=cwd,
@@ -242,15 +242,15 @@ def _supervised(cwd: Path, streams: tuple[int, int, int], mark: bytes) -> Runnin
         return RunningCommand(supervisor, told, report, mark)
 
 
-def _encoded(words: Sequence[str]) -> list[bytes]:
+def _encode(words: Sequence[str]) -> list[bytes]:
     encoded = [os.fsencode(word) for word in words]
     if any(b"\0" in word for word in encoded):
         raise ValueError("embedded null byte")
     return encoded
 
 
-def _encoded_pairs(env: Mapping[str, str]) -> dict[bytes, bytes]:
-    names, values = _encoded(list(env)), _encoded(list(env.values()))
+def _encode_pairs(env: Mapping[str, str]) -> dict[bytes, bytes]:
+    names, values = _encode(list(env)), _encode(list(env.values()))
     if any(not name or b"=" in name for name in names):
         raise ValueError("illegal environment variable name")
     return dict(zip(names, values, strict=True))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from ringi.kernel.process.signals import HasDescriptor, StopSignals
-from ringi.kernel.process.start import CHECK_EVERY, RunningCommand, started
+from ringi.kernel.process.start import CHECK_EVERY, RunningCommand, start_command
 from ringi.kernel.process.supervisor import read_stat
 
 _CHUNK: Final = 65536
@@ -54,7 +54,7 @@ class Listener(Protocol):
         """Called when one of `descriptors` is readable."""
 
 
-def opened_at(descriptor: int) -> float:
+def terminal_opening_time(descriptor: int) -> float:
     """When the terminal was opened, or later: nobody can make it look older than it is.
 
     The kernel sets both times, and no program can set them back: when the device was made or changed
@@ -103,7 +103,7 @@ def run_in_terminal(
         keyboard = 0 if somebody_types() else None
         _dress(slave, keyboard, output)
         command = stack.enter_context(
-            started(
+            start_command(
                 argv,
                 cwd=cwd,
                 env=env,
@@ -122,9 +122,9 @@ def run_in_terminal(
             _turn(command, signals, (typed, shown), listener, job.look_again)
             if job.has_stopped(typed):
                 _stop_with(job, person, output)
-                signals.taken()
+                signals.take()
                 _copy_size((0, output), master)
-            if signals.taken() & _RESIZING:
+            if signals.take() & _RESIZING:
                 _make_raw(keyboard)  # a shell that had stopped us may have reset it
                 _copy_size((0, output), master)
         duration = time.monotonic() - began

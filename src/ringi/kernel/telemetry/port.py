@@ -59,7 +59,7 @@ class Span(Protocol):
     def note(self, attributes: Mapping[str, Value | Sequence[str]]) -> None:
         """Kinds, names, ids and counts only: whatever people or models wrote is content."""
 
-    def failed(self, kind: str) -> None:
+    def note_failure(self, kind: str) -> None:
         """A kind of failure, for one that raises nothing; an error that passes through is noted by itself."""
 
     def content(self, name: str, text: str) -> None:
@@ -108,7 +108,7 @@ class _NoSpan:
     def note(self, *_: object) -> None:
         pass
 
-    failed = content = messages = note
+    note_failure = content = messages = note
 
 
 _NOTHING: Final[AbstractContextManager[Span]] = nullcontext(_NoSpan())

@@ -129,7 +129,7 @@ class OtelSpans:
             try:
                 yield span
             except BaseException as error:
-                span.failed(error.code if isinstance(error, RingiError) else type(error).__name__)
+                span.note_failure(error.code if isinstance(error, RingiError) else type(error).__name__)
                 raise
             finally:
                 if inherited:
@@ -149,20 +149,20 @@ class _OtelSpan:
             for name, value in attributes.items():
                 self._raw.set_attribute(name, self._plain(value))
 
-    def failed(self, kind: str) -> None:
+    def note_failure(self, kind: str) -> None:
         self.note({ERROR_TYPE: kind})
         self._raw.set_status(Status(StatusCode.ERROR))
 
     def content(self, name: str, text: str) -> None:
         if self._shown.content and self._raw.is_recording():
-            self._raw.set_attribute(name, self._said(text, _LONGEST_CONTENT))
+            self._raw.set_attribute(name, self._mask_and_cut(text, _LONGEST_CONTENT))
 
     def messages(self, name: str, said: Sequence[tuple[str, str]]) -> None:
         if not (self._shown.content and self._raw.is_recording()):
             return
         room, written = _LONGEST_CONTENT, []
         for role, text in said:
-            words = self._said(text, room)
+            words = self._mask_and_cut(text, room)
             room -= min(room, len(words))
             message = {"role": role, "parts": [{"type": "text", "content": words}]}
             written.append(message | {"finish_reason": "stop"} if name == OUTPUT_MESSAGES else message)
@@ -175,7 +175,7 @@ class _OtelSpan:
             return visible(self._shown.mask(value))[:_LONGEST]
         return [visible(self._shown.mask(item))[:_LONGEST] for item in value]
 
-    def _said(self, text: str, most: int) -> str:
+    def _mask_and_cut(self, text: str, most: int) -> str:
         """Masked before it is cut: half of a secret would not be recognised."""
         words = self._shown.mask(text[: most + _LONGEST_SECRET])
         words = words.encode("utf-8", "backslashreplace").decode()

@@ -20,7 +20,7 @@ from typing import IO, Any, Final, NamedTuple, cast
 
 import msgspec
 
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.text import Text
 from ringi.project.dependencies.references import (
     GIVEN_UP,
@@ -161,7 +161,7 @@ class _Child:
         size = self._answers.readline()
         answer = self._answers.read(int(size)) if size.endswith(b"\n") else b""
         try:
-            return msgspec.msgpack.decode(answer, type=prepared(FoundReferences))
+            return msgspec.msgpack.decode(answer, type=prepare(FoundReferences))
         except msgspec.DecodeError:
             return None
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from ringi.kernel.codec import blob_id
-from ringi.kernel.document import prepared
+from ringi.kernel.document import prepare
 from ringi.kernel.fs import read_checked, replace_checked
 from ringi.kernel.process.installation import extending_command
 from ringi.kernel.text import Text
@@ -135,7 +135,7 @@ def _read(path: Path) -> _KeptReferences | None:
     if payload is None:
         return None
     try:
-        return msgspec.msgpack.decode(payload, type=prepared(_KeptReferences))
+        return msgspec.msgpack.decode(payload, type=prepare(_KeptReferences))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 

@@ -143,8 +143,8 @@ class Actions:
             called.content(TOOL_RESULT, result.text)
             span.note({OUTCOME: str(result.error or "success")})
             if result.error:
-                called.failed(str(result.error))
-                span.failed(str(result.error))
+                called.note_failure(str(result.error))
+                span.note_failure(str(result.error))
         return result
 
     def _unmet(self, record: ActionRecord) -> ToolResult | None:

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from ringi.engine.document import PlanningBrief
-from ringi.kernel.document import Document, prepared
+from ringi.kernel.document import Document, prepare
 from ringi.models.prompt import Budget, Exchange, ModelAnswer, OnProgress, Prompt
 from ringi.models.usage import PLAYBOOK, Purpose, TokenUsage
 from ringi.sessions.document import Brief
@@ -53,7 +53,7 @@ class Playbook:
         """Reads the brief, not the prompt; needs no time and no tokens."""
         del budget, on_progress
         document = _document(prompt)
-        value = msgspec.convert(document, type=prepared(kind))
+        value = msgspec.convert(document, type=prepare(kind))
         exchange = Exchange(f"playbook: {prompt.purpose}", msgspec.json.encode(document).decode())
         return ModelAnswer(value, TokenUsage(requests=1), (exchange,), self.name)
 

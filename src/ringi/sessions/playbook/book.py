@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ringi.kernel.document import Document, prepared
+from ringi.kernel.document import Document, prepare
 from ringi.sessions.document import QuestionType
 
 CONTENT: Final = Path(__file__).parent / "content"
@@ -249,7 +249,7 @@ def _english(folder: Path) -> Book:
 
 
 def _read(path: Path, kind: type[T]) -> T:
-    return msgspec.toml.decode(path.read_bytes(), type=prepared(kind))
+    return msgspec.toml.decode(path.read_bytes(), type=prepare(kind))
 
 
 def _translated(english: Book, say: Callable[[str, str], str]) -> Book:

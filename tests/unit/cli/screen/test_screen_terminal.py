@@ -23,7 +23,7 @@ ENTERED, LEFT = b"\x1b[?1049h", b"\x1b[?1049l"
 
 PROGRAM = """
 import os, subprocess, sys, time
-from ringi.cli.screen.cells import Piece
+from ringi.cli.screen.cells import StyledText as Piece
 from ringi.cli.screen.terminal import Terminal
 seen = []
 with Terminal(colour=True) as terminal:

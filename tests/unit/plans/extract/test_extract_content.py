@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from ringi.kernel.codec import foreign, pretty
+from ringi.kernel.codec import decode_foreign, pretty
 from ringi.patch.parse import parse_patch
 from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.extract.content import extract
@@ -446,4 +446,4 @@ def test_the_line_that_is_listed_is_the_line_of_the_text(text: str):
 
 def test_the_document_can_be_written_and_read():
     found = extract(ANSWER)
-    assert foreign(pretty(found), Extraction, "extraction") == found
+    assert decode_foreign(pretty(found), Extraction, "extraction") == found
