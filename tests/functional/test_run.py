@@ -636,6 +636,21 @@ def test_no_run_commits_to_a_main_branch(root: Path, branch: str, spoil: str, co
         draft_for_run(workspace, run.run_id, GrantOptions(), workspace.clock.after(60))
 
 
+@pytest.mark.req("RN-8", "RN-10")
+def test_a_regression_criterion_needs_an_end_to_end_test(root: Path):
+    criteria = [{"id": f"AC-{n:02}", "given": "g", "when": "w", "then": "t", "type": "regression"}
+                for n in (1, 2, 3)]  # fmt: skip
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(
+        a_plan(
+            a_step(1),
+            context={"acceptance_criteria": criteria},
+            gates={"require_e2e_for_regression_ac": True},
+        )
+    )
+    assert stopped(desk) is StopCode.E2E_REQUIRED
+
+
 @pytest.mark.req("RN-9")
 def test_a_step_that_only_looks_stops_at_what_it_finds(root: Path):
     finding = {"severity": "error", "path": "calc.py", "line": 2, "message": "it subtracts"}

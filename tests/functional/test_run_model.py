@@ -147,6 +147,20 @@ def test_after_the_call_the_next_command_is_that_of_the_run(root: Path) -> None:
     assert "ringi continue" not in Desk(root).run("show", waiting.name).stdout
 
 
+@pytest.mark.req("PP-9", "PP-20")
+def test_a_revision_waits_if_a_person_wants_to_approve_it(root: Path) -> None:
+    planning = {"reflection": {"depth": "shallow"}, "revision": {"require_human_approval": True}}
+    with ModelServer([Say({"patch": WRONG})]) as server:
+        desk = desk_with(root, server, planning=planning)
+        desk.start(a_plan(a_step(1)))
+        assert stopped(desk.go()) is StopCode.REVISION_WAITS
+        assert stopped(desk.go()) is StopCode.REVISION_WAITS
+    with desk.open() as workspace:
+        (process,) = workspace.store.processes.of(desk.run_id)
+    assert process.proposed
+    assert process.revised == 0
+
+
 def tokens_at(server: ModelServer) -> int:
     """What the service was sent."""
     return sum(request.prompt_tokens for request in server.requests)

@@ -40,10 +40,11 @@ def test_names_are_those_that_are_recorded(name: str, tmp_path: Path) -> None:
 def test_commands_do_and_say_what_is_recorded(name: str) -> None:
     """In both languages. Each scene is nobody's child: below an agent, it would record an agent's."""
     words = [sys.executable, "-m", "tests.records", "--here", "--jobs", "1", name]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (
-        f"{done.stdout}{done.stderr}\nIf this is meant: make records ARGS='--write {name}'"
-    )
+    for _ in range(2):  # what a command leaves running may meet a rewind; a sentence differs twice
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return
+    pytest.fail(f"{done.stdout}{done.stderr}\nIf this is meant: make records ARGS='--write {name}'")
 
 
 def test_every_command_has_its_records() -> None:
