@@ -229,7 +229,8 @@ class Found:
     plural: str | None = None
 
 
-_SINGULAR: Final = frozenset({"_", "gettext", "Text"})
+_TEXT: Final = "Text"
+_SINGULAR: Final = frozenset({"_", "gettext", _TEXT})
 _PLURAL: Final = "ngettext"
 
 
@@ -248,12 +249,14 @@ def _from_call(node: ast.AST, name: str) -> Iterator[Found]:
     if not isinstance(node, ast.Call) or not node.args:
         return
     called = _name(node.func)
-    if called in _SINGULAR:
-        yield from (Found(node.lineno, text) for text in _literals(node.args[0], name))
-    elif called == _PLURAL and len(node.args) > 1:
+    if called == _PLURAL or (called == _TEXT and len(node.args) > 1):
         forms = [*_literals(node.args[0], name), *_literals(node.args[1], name)]
         if len(forms) == 2:  # noqa: PLR2004  # one and many
             yield Found(node.lineno, *forms)
+        elif forms:
+            raise CatalogueError(f"{name}:{node.lineno}: one message for one thing and one for several")
+    elif called in _SINGULAR:
+        yield from (Found(node.lineno, text) for text in _literals(node.args[0], name))
 
 
 def _from_error(node: ast.AST) -> Iterator[Found]:

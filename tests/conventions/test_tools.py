@@ -97,7 +97,7 @@ def found(source: str, name: str = "src/ringi/x.py") -> list[tuple[str, str | No
 def test_messages_are_found_where_they_are_written():
     source = (
         '_("a")\ngettext("b" " c")\nText("d {x}", x=1)\nngettext("e", "es", n)\nwords._(variable)\n"f"\n'
-        '_("g" if x else "h")\n_("{only} [{these}]")'
+        '_("g" if x else "h")\n_("{only} [{these}]")\nText("i", "is", count=n)\nText(variable, other)'
     )
     assert found(source) == [
         ("a", None),
@@ -106,7 +106,10 @@ def test_messages_are_found_where_they_are_written():
         ("e", "es"),
         ("g", None),
         ("h", None),
+        ("i", "is"),
     ]
+    with pytest.raises(catalog.CatalogueError):
+        found('Text("one", variable, count=n)')
 
 
 def test_words_of_errors_are_messages():

@@ -44,7 +44,11 @@ class Requests:
         if not isinstance(number, int | str):
             return
         if agent.asking >= MOST_OPEN:
-            words = Text("{count} requests are open: wait for an answer first.", count=MOST_OPEN)
+            words = Text(
+                "1 request is open: wait for its answer first.",
+                "{count} requests are open: wait for an answer first.",
+                count=MOST_OPEN,
+            )
             agent.channel.write(refused(number, INVALID_REQUEST, words))
             return
         agent.asking += 1

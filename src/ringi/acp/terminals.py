@@ -178,7 +178,12 @@ class Terminals:
     async def _create(self, wanted: Create) -> dict[str, Any]:
         if len(self._open) >= MOST_TERMINALS:
             raise RpcError(
-                INVALID_PARAMS, Text("{count} terminals are open: release one first.", count=MOST_TERMINALS)
+                INVALID_PARAMS,
+                Text(
+                    "1 terminal is open: release it first.",
+                    "{count} terminals are open: release one first.",
+                    count=MOST_TERMINALS,
+                ),
             )
         folder = self._paths.for_agent(wanted.cwd or self._paths.at_project(""))
         variables = [f"{one.name}={one.value}" for one in wanted.env or () if _NAME.fullmatch(one.name)]

@@ -102,7 +102,12 @@ def _diff_text(diff: bytes, plan: PlanRef) -> str:
     rows = [visible(line) for line in lines[:MOST_LINES]]
     if len(lines) > MOST_LINES:
         count = len(lines) - MOST_LINES
-        rest = Text("… {count} lines more: ringi show {name} --diff", count=count, name=plan.name)
+        rest = Text(
+            "… 1 line more: ringi show {name} --diff",
+            "… {count} lines more: ringi show {name} --diff",
+            count=count,
+            name=plan.name,
+        )
         rows.append(translate(rest))
     return fenced("\n".join(rows), "diff")
 

@@ -266,7 +266,11 @@ class Work:
                 plan = shown_plan(workspace, taken.plan, started.paths, as_text=self.diffs_as_text)
             if plan and plan.unshown:
                 printer.line(
-                    Text("{count} files are not shown here; the review shows all.", count=plan.unshown)
+                    Text(
+                        "1 file is not shown here; the review shows all.",
+                        "{count} files are not shown here; the review shows all.",
+                        count=plan.unshown,
+                    )
                 )
             tell_taken(printer, started.copy, taken, _below(workspace, taken.plan))
             return TurnEnd(plan, (plan.diff if plan else "") + printer.message)

@@ -177,7 +177,12 @@ def _of_servers(states: Sequence[ServerState]) -> Iterator[DoctorFinding]:
         if state.problem is not None:
             yield DoctorFinding(Mark.BAD, state.problem, Text("fix its line in mcp_servers, or remove it"))
             continue
-        text = Text("server {server} answers; it has {count} tools", server=state.name, count=state.tools)
+        text = Text(
+            "server {server} answers; it has 1 tool",
+            "server {server} answers; it has {count} tools",
+            server=state.name,
+            count=state.tools,
+        )
         yield DoctorFinding(Mark.GOOD, text)
         for tool, why in state.left_out[:_SHOWN]:
             what = Text("server {server}: {tool} is left out: {why}", server=state.name, tool=tool, why=why)
@@ -343,13 +348,17 @@ def _taken_in(workspace: Workspace) -> Iterator[DoctorFinding]:
     count, problems = restore_plans(workspace)
     if count:
         what = Text(
-            "{count} plans came back from .agent as proposed; approvals do not come back", count=count
+            "1 plan came back from .agent as proposed; approvals do not come back",
+            "{count} plans came back from .agent as proposed; approvals do not come back",
+            count=count,
         )
         yield _fixed(what)
     count, more = restore_sessions(workspace)
     if count:
         what = Text(
-            "{count} planning sessions came back from .agent; approvals do not come back", count=count
+            "1 planning session came back from .agent; approvals do not come back",
+            "{count} planning sessions came back from .agent; approvals do not come back",
+            count=count,
         )
         yield _fixed(what)
     for problem in (*problems, *more):

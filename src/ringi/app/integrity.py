@@ -278,7 +278,12 @@ class _Chain:
         for number, plan_id, document, hash_ in self._rows(_EVENT_ROWS):
             data, seq = as_bytes(document), number if isinstance(number, int) else 0
             if seq != expected:
-                yield Text("event {seq}: {count} events before it are missing", seq=seq, count=seq - expected)
+                yield Text(
+                    "event {seq}: 1 event before it is missing",
+                    "event {seq}: {count} events before it are missing",
+                    seq=seq,
+                    count=seq - expected,
+                )
             if codec.digest(data) != hash_:
                 yield Text("event {seq}: its text was changed", seq=seq)
             others = self._only and plan_id not in self._only

@@ -228,7 +228,9 @@ def _require_narrow(workspace: Workspace, subject: GrantSubject) -> None:
     if subject.expires_at != _as_utc(subject.expires_at) or subject.expires_at <= workspace.clock.now():
         raise BadGrant(why=Text("{date} is over", date=subject.expires_at))
     if subject.expires_at > workspace.clock.after(LONGEST_DAYS * _DAY):
-        raise BadGrant(why=Text("it may last {count} days at most", count=LONGEST_DAYS))
+        raise BadGrant(
+            why=Text("it may last 1 day at most", "it may last {count} days at most", count=LONGEST_DAYS)
+        )
 
 
 def _refuse_agent(workspace: Workspace, scope: GrantScope) -> None:

@@ -62,7 +62,7 @@ def dangers(specs: Sequence[ActionSpecExt], *, sandboxed: Callable[[], bool]) ->
     """What of it only those may ask for whom `dangerous_operations` names. `sandboxed`: how commands run."""
     gone = [spec for spec in specs if _GONE.intersection(reason.code for reason in spec.risk_reasons)]
     if len(gone) > MANY_FILES:
-        yield Text("it deletes or empties {count} files", count=len(gone))
+        yield Text("it deletes or empties 1 file", "it deletes or empties {count} files", count=len(gone))
     for spec in specs:
         path, kind = spec.base.path, spec.base.kind
         if any(

@@ -83,15 +83,16 @@ class Recheck:
 def _told(value: object) -> object:
     """Encodes a sentence for the other process, which translates it."""
     if isinstance(value, Text):
-        return [value.template, {name: _told(detail) for name, detail in value.details.items()}]
+        details = {name: _told(detail) for name, detail in value.details.items()}
+        return [value.template, value.plural, details]
     return str(value)
 
 
 def _heard(told: Any) -> Any:
     if isinstance(told, str):
         return told
-    template, details = told
-    return Text(template, **{name: _heard(detail) for name, detail in details.items()})
+    template, plural, details = told
+    return Text(template, plural, **{name: _heard(detail) for name, detail in details.items()})
 
 
 def _end_with_review() -> None:

@@ -92,13 +92,12 @@ def _made_of(revision: Revision, plan: str) -> Text:
         return Text("{plan}: what is not committed in {name}", **facts)
     if not revision.start:
         return Text("{plan}: all of {name}", **facts)
-    one = revision.ahead == 1
     if revision.form is RevisionForm.WORKTREE:
-        if one:
-            return Text("{plan}: 1 commit of {name} since {start}, and what is not committed there", **facts)
         return Text(
-            "{plan}: {count} commits of {name} since {start}, and what is not committed there", **facts
+            "{plan}: 1 commit of {name} since {start}, and what is not committed there",
+            "{plan}: {count} commits of {name} since {start}, and what is not committed there",
+            **facts,
         )
-    if one:
-        return Text("{plan}: 1 commit of {name} since {start}", **facts)
-    return Text("{plan}: {count} commits of {name} since {start}", **facts)
+    return Text(
+        "{plan}: 1 commit of {name} since {start}", "{plan}: {count} commits of {name} since {start}", **facts
+    )

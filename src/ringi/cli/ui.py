@@ -182,7 +182,11 @@ class Ui:
             words = visible(line[:_LONGEST_LINE]) + (f" … +{cut}" if cut > 0 else "")
             self.line(mark + self.styled(words, style))
         if most is not None and len(lines) > most:
-            rest = Text("… {count} lines more: ringi show --diff", count=len(lines) - most)
+            rest = Text(
+                "… 1 line more: ringi show --diff",
+                "… {count} lines more: ringi show --diff",
+                count=len(lines) - most,
+            )
             self.line(rest, style="yellow", indent=2)
 
     def error(self, error: RingiError) -> None:

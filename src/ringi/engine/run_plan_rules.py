@@ -66,7 +66,8 @@ def _of_top(raw: Mapping[str, Any]) -> Iterator[Problem]:
         yield problem(_C.GH_NOT_FORBIDDEN, "$.gates.forbid_gh", Text("it must be true: gh is forbidden"))
     count = len(_list(raw, "assumptions"))
     if count > MANY_ASSUMPTIONS:
-        message = Text("{count} assumptions; more than {most} are a sign of an unclear request",
+        message = Text("1 assumption; more than {most} are a sign of an unclear request",
+        "{count} assumptions; more than {most} are a sign of an unclear request",
                        count=count, most=MANY_ASSUMPTIONS)  # fmt: skip
         yield problem(_C.TOO_MANY_ASSUMPTIONS, "$.assumptions", message)
 
@@ -82,7 +83,8 @@ def _is_moment(text: str) -> bool:
 def _of_criteria(context: Mapping[str, Any], ids: Sequence[str]) -> Iterator[Problem]:
     path, criteria = "$.context.acceptance_criteria", context.get("acceptance_criteria")
     if isinstance(criteria, list) and len(criteria) < FEWEST_CRITERIA:
-        message = Text("{count} acceptance criteria; at least {least} are needed",
+        message = Text("1 acceptance criterion; at least {least} are needed",
+        "{count} acceptance criteria; at least {least} are needed",
                        count=len(criteria), least=FEWEST_CRITERIA)  # fmt: skip
         yield problem(_C.AC_TOO_FEW, path, message)
     yield from repeated_ids(ids, path)

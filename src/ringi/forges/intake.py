@@ -262,7 +262,13 @@ def request_text(intake: Intake) -> str:
     )
     parts = [f"# {intake.title or name}", f"{say(where)}\n{say(rule)}"]
     if intake.left_out:
-        parts.append(say(Text("[left out: {count} older comments]", count=intake.left_out)))
+        parts.append(
+            say(
+                Text(
+                    "[left out: 1 older comment]", "[left out: {count} older comments]", count=intake.left_out
+                )
+            )
+        )
     return "\n\n".join([*parts, *_quoted(intake.said)])
 
 
@@ -289,7 +295,11 @@ def intake_lines(intake: Intake) -> Iterator[Line]:
     yield prose(Text("{item}: {title}", item=name, title=intake.title or "—"), Style.STRONG)
     yield line_of(Text("{url}", url=intake.url), Style.FAINT, indent=2)
     if intake.left_out:
-        words = Text("Too much was said in it: {count} older comments are left out.", count=intake.left_out)
+        words = Text(
+            "Too much was said in it: 1 older comment is left out.",
+            "Too much was said in it: {count} older comments are left out.",
+            count=intake.left_out,
+        )
         yield prose(words, Style.WARNING, indent=2)
     for hidden in (one for spoken in intake.said for one in spoken.words.hidden):
         yield prose(Text("Hidden on the page, and left out:"), Style.WARNING, indent=2)

@@ -14,23 +14,53 @@ GRANT_SHOWN: Final = 8
 """Characters of an id that people read."""
 
 
+ENGLISH: Final = gettext.NullTranslations()
+
+
 class Text:
-    """A sentence that is translated only when it is shown; `str()` gives it in English."""
+    """A sentence that is translated only when it is shown; `str()` gives it in English.
 
-    __slots__ = ("details", "template")
+    One that counts something has a second template, and the number as its detail `count`:
+    `Text("{count} file", "{count} files", count=3)`.
+    """
 
-    def __init__(self, template: str, **details: object) -> None:
+    __slots__ = ("details", "plural", "template")
+
+    def __init__(self, template: str, plural: str = "", /, **details: object) -> None:
         self.template = template
+        self.plural = plural
         self.details = details
 
     def __str__(self) -> str:
-        return self.template.format_map(self.details)
+        return self.form(ENGLISH).format_map(self.details)
+
+    def form(self, catalogue: "gettext.NullTranslations") -> str:
+        """The template that fits the number, in the catalogue's language."""
+        if not self.plural:
+            return catalogue.gettext(self.template)
+        return catalogue.ngettext(self.template, self.plural, self.number)
+
+    @property
+    def number(self) -> int:
+        """How many it counts; of what is no number, several."""
+        try:
+            return int(str(self.details["count"]).replace(",", ""))
+        except ValueError:
+            return 2
+
+    def having(self, **details: object) -> "Text":
+        """The same sentence with these details."""
+        return Text(self.template, self.plural, **details)
 
     def __repr__(self) -> str:
         return f"Text({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Text) and (self.template, self.details) == (other.template, other.details)
+        return isinstance(other, Text) and (self.template, self.plural, self.details) == (
+            other.template,
+            other.plural,
+            other.details,
+        )
 
     def __hash__(self) -> int:
         return hash(self.template)
@@ -55,7 +85,11 @@ def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 def translate(text: Text) -> str:
     """In the reader's language, with every detail filtered; a detail may be a Text itself."""
     details = {name: show_value(value) for name, value in text.details.items()}
-    return gettext.gettext(text.template).format_map(details)
+    if text.plural:
+        form = gettext.ngettext(text.template, text.plural, text.number)
+    else:
+        form = gettext.gettext(text.template)
+    return form.format_map(details)
 
 
 def show_value(value: object) -> str:
@@ -70,7 +104,7 @@ def in_language(language: str) -> Callable[[Text], str]:
         details = {
             name: say(value) if isinstance(value, Text) else value for name, value in text.details.items()
         }
-        return catalogue.gettext(text.template).format_map(details)
+        return text.form(catalogue).format_map(details)
 
     return say
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from string import Formatter
 from typing import Any
 
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text, restore_text, visible
@@ -15,13 +15,15 @@ Mask = Callable[[str], str]
 class KeptText(Document, frozen=True):
     template: str
     details: dict[str, "Detail"]
+    plural: str | UnsetType = UNSET
+    """Of a sentence that counts something."""
 
 
 Detail = KeptText | str | float | int | bool | None
 
 
 def keep_text(text: Text, mask: Mask = str) -> KeptText:
-    return KeptText(text.template, keep_details(text.details, mask))
+    return KeptText(text.template, keep_details(text.details, mask), text.plural or UNSET)
 
 
 def keep_details(details: Mapping[str, object], mask: Mask) -> dict[str, Detail]:
@@ -44,11 +46,14 @@ def whole(text: str) -> str:
 def restore_details(details: Mapping[str, Detail]) -> dict[str, Any]:
     """As they were. Raises ValueError for a template that none of ours could be."""
     return {
-        name: Text(_check_template(value.template), **restore_details(value.details))
-        if isinstance(value, KeptText)
-        else value
+        name: _restore_text(value) if isinstance(value, KeptText) else value
         for name, value in details.items()
     }
+
+
+def _restore_text(kept_text: KeptText) -> Text:
+    plural = _check_template(kept_text.plural) if kept_text.plural else ""
+    return Text(_check_template(kept_text.template), plural, **restore_details(kept_text.details))
 
 
 def _check_template(template: str) -> str:
@@ -61,9 +66,11 @@ def _check_template(template: str) -> str:
 
 def restore_kept(text: KeptText | UnsetType, english: str) -> Text:
     """The kept sentence; if there is none, what the English words tell."""
-    if isinstance(text, KeptText) and visible(text.template) == text.template:
+    if isinstance(text, KeptText) and all(
+        visible(words) == words for words in (text.template, text.plural or "")
+    ):
         try:
-            found = Text(_check_template(text.template), **restore_details(text.details))
+            found = _restore_text(text)
             if str(found) == english:
                 return found
         except (LookupError, ValueError):

@@ -9,7 +9,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from ringi.errors import RingiError, StorageFailed
-from ringi.kernel.text import Text, visible
+from ringi.kernel.text import ENGLISH, Text, visible
 from ringi.mcp.answers import ErrorBody, FailedCall
 
 # What an agent does instead of typing the command that begins like this.
@@ -29,7 +29,7 @@ def english(value: object) -> str:
     """Every detail is filtered, and stays in one line; a detail may be a Text itself."""
     if not isinstance(value, Text):
         return visible(str(value))
-    return value.template.format_map({name: english(detail) for name, detail in value.details.items()})
+    return value.form(ENGLISH).format_map({name: english(detail) for name, detail in value.details.items()})
 
 
 _LEDGER: Final = "(the ledger)"

@@ -61,7 +61,7 @@ class WaitForPerson:
 
     async def wait(self, name: str, seconds: float, progress: Progress) -> Waited:
         if self._now >= _MOST_WAITING:
-            raise Busy(holder=Text("{count} calls wait already", count=self._now))
+            raise Busy(holder=Text("1 call waits already", "{count} calls wait already", count=self._now))
         self._now += 1
         try:
             return await self._wait(name, seconds, progress)

@@ -101,11 +101,12 @@ class FigureRow(NamedTuple):
 def title(metrics: Metrics) -> Text:
     if metrics.since:
         return Text(
+            "Metrics since {moment} (UTC), from 1 event",
             "Metrics since {moment} (UTC), from {count} events",
             moment=moment(metrics.since),
             count=number(metrics.events),
         )
-    return Text("Metrics, from {count} events", count=number(metrics.events))
+    return Text("Metrics, from 1 event", "Metrics, from {count} events", count=number(metrics.events))
 
 
 def is_empty(metrics: Metrics) -> bool:

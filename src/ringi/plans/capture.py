@@ -70,7 +70,13 @@ def capture(
     if known:
         dependencies = known.dependencies
     else:
-        on_progress(Text("reading the dependencies of {count} files …", count=len(paths)))
+        on_progress(
+            Text(
+                "reading the dependencies of 1 file …",
+                "reading the dependencies of {count} files …",
+                count=len(paths),
+            )
+        )
         dependencies = dependencies_of(workspace.places, workspace.tree, snapshots, snapshot, listing.files)
     diagnosed = diagnose(
         workspace,

@@ -73,7 +73,7 @@ def without_lines(workspace: Workspace, validated: Validated) -> Validated:
     if not hidden:
         return validated
     problems = tuple(
-        Text(problem.template, **{**problem.details, "why": _MISFIT})
+        problem.having(**{**problem.details, "why": _MISFIT})
         if problem.details.get("id") in hidden
         else problem
         for problem in validated.problems

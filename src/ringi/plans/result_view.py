@@ -130,8 +130,8 @@ def excerpt(text: str, *, first: bool = False, indent: int = 6) -> Iterator[Line
     rows = text.rstrip("\n").split("\n") if text.strip() else []
     more = len(rows) - LAST_LINES
     if more > 0 and not first:
-        yield line(Text("… {count} lines before", count=more), Style.FAINT, indent=indent)
+        yield line(Text("… 1 line before", "… {count} lines before", count=more), Style.FAINT, indent=indent)
     for row in rows[:LAST_LINES] if first else rows[-LAST_LINES:]:
         yield line(row[:_LONGEST], indent=indent)
     if more > 0 and first:
-        yield line(Text("… {count} lines more", count=more), Style.FAINT, indent=indent)
+        yield line(Text("… 1 line more", "… {count} lines more", count=more), Style.FAINT, indent=indent)

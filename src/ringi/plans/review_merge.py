@@ -126,7 +126,7 @@ def settle_conflict(plan: ReviewedPlan, conflict: OpenConflict, decision: Decisi
         plan.stale = changed_files(plan.workspace, plan.document)
         return Text("Your file changed meanwhile; look again.")
     if left := len(undecided(plan)):
-        return Text("1 conflict left.") if left == 1 else Text("{count} conflicts left.", count=left)
+        return Text("1 conflict left.", "{count} conflicts left.", count=left)
     return update(plan)
 
 

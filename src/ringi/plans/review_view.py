@@ -141,7 +141,12 @@ def undecided(places: Sequence[str]) -> Text:
     shown = words.some(places, 3)
     if len(places) == 1:
         return Text("You both changed {place}. Decide it first.", place=shown)
-    return Text("{count} conflicts: {places}. Decide each first.", count=len(places), places=shown)
+    return Text(
+        "1 conflict: {places}. Decide it first.",
+        "{count} conflicts: {places}. Decide each first.",
+        count=len(places),
+        places=shown,
+    )
 
 
 def changed(what: Text, document: PlanDocument, risk_before: Risk) -> TextSpan:
@@ -164,13 +169,13 @@ def amended(did: Sequence[Amended]) -> Text:
     lines, contents = sum(one.lines for one in did), sum(one.contents for one in did)
     found = []
     if hunks:
-        found.append(Text("1 hunk dropped") if hunks == 1 else Text("{count} hunks dropped", count=hunks))
+        found.append(Text("1 hunk dropped", "{count} hunks dropped", count=hunks))
     if files:
-        found.append(Text("1 file dropped") if files == 1 else Text("{count} files dropped", count=files))
+        found.append(Text("1 file dropped", "{count} files dropped", count=files))
     if lines:
-        found.append(Text("1 line edited") if lines == 1 else Text("{count} lines edited", count=lines))
+        found.append(Text("1 line edited", "{count} lines edited", count=lines))
     if contents:
-        found.append(Text("files with other content: {count}", count=contents))
+        found.append(Text("1 file with other content", "{count} files with other content", count=contents))
     return joined(found, ", ")
 
 
@@ -180,7 +185,7 @@ def told(document: PlanDocument) -> Text | None:
     found = [amended(did)] if did else []
     count = len(comments_now(document))
     if count:
-        found.append(Text("1 comment") if count == 1 else Text("{count} comments", count=count))
+        found.append(Text("1 comment", "{count} comments", count=count))
     if not found:
         return None
     who = document.plan.proposer or Text("the proposer")

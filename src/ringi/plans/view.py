@@ -225,9 +225,11 @@ def _affected_lines(change: ChangeFacts) -> Iterator[Line]:
     else:
         yield line(Text("no other file depends on it"), indent=2)
     if unknown:
-        text = Text("! not complete: {count} files could not be analysed", count=unknown.count)
-        if unknown.count == 1:
-            text = Text("! not complete: 1 file could not be analysed")
+        text = Text(
+            "! not complete: 1 file could not be analysed",
+            "! not complete: {count} files could not be analysed",
+            count=unknown.count,
+        )
         yield line(text, Style.WARNING, indent=2)
         yield line(Text("{path}: {why}", path=unknown.first, why=unknown.why), indent=4)
 

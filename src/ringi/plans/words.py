@@ -47,20 +47,27 @@ RISK_STYLE: Final = {Risk.LOW: Style.GOOD, Risk.MEDIUM: Style.WARNING, Risk.HIGH
 def _your_lines(path: str, count: str) -> Text:
     if count == "0":
         return Text("{path}: your own version of it is replaced", path=path)
-    if count == "1":
-        return Text("{path} loses 1 line you wrote meanwhile", path=path)
-    return Text("{path} loses {count} lines you wrote meanwhile", path=path, count=count)
+    return Text(
+        "{path} loses 1 line you wrote meanwhile",
+        "{path} loses {count} lines you wrote meanwhile",
+        path=path,
+        count=count,
+    )
 
 
 # Each of a path and of the reason's subject, which for some is the path they are about: of a move, the other.
 _REASONS: Final[Mapping[RiskCode, Callable[[str, str], Text]]] = {
-    RiskCode.LARGE_OVERWRITE: lambda path, n: Text("{path} changes in {count} lines", path=path, count=n),
-    RiskCode.LARGE_REWRITE: lambda path, n: Text("{path} changes in {count} bytes", path=path, count=n),
+    RiskCode.LARGE_OVERWRITE: lambda path, n: Text(
+        "{path} changes in 1 line", "{path} changes in {count} lines", path=path, count=n
+    ),
+    RiskCode.LARGE_REWRITE: lambda path, n: Text(
+        "{path} changes in 1 byte", "{path} changes in {count} bytes", path=path, count=n
+    ),
     RiskCode.DELETE: lambda path, _: Text("{path} is deleted", path=path),
     RiskCode.EMPTIED: lambda path, _: Text("{path} loses most of its content", path=path),
     RiskCode.YOUR_LINES: _your_lines,
     RiskCode.MUTABLE_STATE: lambda _, path: Text("{path} is a database or a file of state", path=path),
-    RiskCode.MANY_FILES: lambda _, n: Text("{count} files change", count=n),
+    RiskCode.MANY_FILES: lambda _, n: Text("1 file changes", "{count} files change", count=n),
     RiskCode.HIDDEN_NAME: lambda _, path: Text(
         "the name {path} holds characters that hide something", path=path
     ),
@@ -94,9 +101,11 @@ def _is_strange_word(subject: str) -> bool:
 
 def lost(count: int) -> Text:
     """Lines of the person's that a plan deletes."""
-    if count == 1:
-        return Text("! Applying this deletes 1 line you wrote meanwhile (marked !)")
-    return Text("! Applying this deletes {count} lines you wrote meanwhile (marked !)", count=count)
+    return Text(
+        "! Applying this deletes 1 line you wrote meanwhile (marked !)",
+        "! Applying this deletes {count} lines you wrote meanwhile (marked !)",
+        count=count,
+    )
 
 
 def clash(kind: Clash, who: str) -> Text:
@@ -136,9 +145,7 @@ def merged(lines: int) -> Text:
     """With what the person wrote meanwhile; 0 if they only took lines out or decided for the other's."""
     if not lines:
         return Text("merged with your changes")
-    return (
-        Text("merged with your 1 line") if lines == 1 else Text("merged with your {count} lines", count=lines)
-    )
+    return Text("merged with your 1 line", "merged with your {count} lines", count=lines)
 
 
 def conflict(found: Conflict, who: str) -> Text:
@@ -195,24 +202,32 @@ def status(ref: PlanRef) -> Text:
 
 
 def size(files: int, added: int, removed: int) -> Text:
-    if files == 1:
-        return Text("1 file  +{added} -{removed}", added=added, removed=removed)
-    return Text("{files} files  +{added} -{removed}", files=files, added=added, removed=removed)
+    return Text(
+        "1 file  +{added} -{removed}",
+        "{count} files  +{added} -{removed}",
+        count=files,
+        added=added,
+        removed=removed,
+    )
 
 
 def written(count: int, *, commands: bool = False) -> Text:
     """Says nothing about the index if the plan ran `commands`, which may have used git."""
     if commands:
         return Text("✓ files written: {count}", count=count)
-    if count == 1:
-        return Text("✓ 1 file written, nothing staged, your index untouched")
-    return Text("✓ {count} files written, nothing staged, your index untouched", count=count)
+    return Text(
+        "✓ 1 file written, nothing staged, your index untouched",
+        "✓ {count} files written, nothing staged, your index untouched",
+        count=count,
+    )
 
 
 def committed(count: int) -> Text:
-    if count == 1:
-        return Text("✓ 1 file written and committed; your other staged changes stay staged")
-    return Text("✓ {count} files written and committed; your other staged changes stay staged", count=count)
+    return Text(
+        "✓ 1 file written and committed; your other staged changes stay staged",
+        "✓ {count} files written and committed; your other staged changes stay staged",
+        count=count,
+    )
 
 
 def check(result: CheckResult) -> Text:
@@ -326,7 +341,7 @@ def age(moment: str) -> Text:
         return Text("{count} min ago", count=seconds // _MINUTE)
     if seconds < 2 * _DAY:  # so that there is no "1 days"
         return Text("{count} h ago", count=seconds // _HOUR)
-    return Text("{count} days ago", count=seconds // _DAY)
+    return Text("1 day ago", "{count} days ago", count=seconds // _DAY)
 
 
 def seconds_since(moment: str) -> int | None:

@@ -188,7 +188,7 @@ def change_risk(
 def words(reason: RiskReason) -> str:
     """A reason of `change_risk` as written in the document."""
     if reason.code is RiskCode.MANY_FILES:
-        return str(Text("{count} files change", count=reason.subject))
+        return str(Text("1 file changes", "{count} files change", count=reason.subject))
     if reason.code is RiskCode.UNKNOWN_USERS:
         return str(
             Text("files that could not be analysed and may depend on it: {count}", count=reason.subject)

@@ -279,7 +279,11 @@ class _Examined:
             yield ProofProblem(what, ("ringi sync", f"git fetch origin {NOTES}:{NOTES}"))
         # One of them may take back what covers a file here.
         if count := len(self._history.unread):
-            what = Text("{count} notes cannot be read here; a partial clone leaves them out", count=count)
+            what = Text(
+                "1 note cannot be read here; a partial clone leaves it out",
+                "{count} notes cannot be read here; a partial clone leaves them out",
+                count=count,
+            )
             yield ProofProblem(what, ("git fetch --refetch --no-filter origin",))
 
     def _reasons(self, path: str) -> Iterator[Text]:

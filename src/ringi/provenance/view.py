@@ -85,7 +85,7 @@ def _how(file: FileVerdict) -> Text:
     if origin is not None:
         how = Text("{how} · {origin}", how=how, origin=origin)
     if len(file.chain) > 1:
-        how = Text("{how} · {count} steps", how=how, count=len(file.chain))
+        how = Text("{how} · 1 step", "{how} · {count} steps", how=how, count=len(file.chain))
     return how
 
 

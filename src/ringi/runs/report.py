@@ -378,7 +378,12 @@ def _amended(run: Run) -> Iterator[Text]:
 def _worked_again(step_id: str, count: int) -> Text:
     if count == 1:
         return Text("{step} was worked on once more than planned", step=step_id)
-    return Text("{step} was worked on {count} times more than planned", step=step_id, count=count)
+    return Text(
+        "{step} was worked on once more than planned",
+        "{step} was worked on {count} times more than planned",
+        step=step_id,
+        count=count,
+    )
 
 
 def _deviations(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:

@@ -100,7 +100,7 @@ def step_lines(
     current = machine.current(run)
     begin = max(0, min(current - most // 2, len(run.steps) - most))
     if begin:
-        yield line(Text("{count} steps before", count=begin), Style.FAINT, indent=2)
+        yield line(Text("1 step before", "{count} steps before", count=begin), Style.FAINT, indent=2)
     for index, state in enumerate(run.steps[begin : begin + most], begin):
         yield _step(run, state, titles.get(state.step_id, ""), plans.get(state.step_id, ""))
         if index == current and state.status is not StepStatus.DONE:
@@ -108,7 +108,7 @@ def step_lines(
                 line(Text("{line}", line=one), Style.FAINT, indent=9) for one in printed[-_LINES_SHOWN:]
             )
     if (left := len(run.steps) - begin - most) > 0:
-        yield line(Text("{count} steps after", count=left), Style.FAINT, indent=2)
+        yield line(Text("1 step after", "{count} steps after", count=left), Style.FAINT, indent=2)
 
 
 def _step(run: Run, state: StepState, title: str, plan: str) -> Line:
@@ -139,11 +139,8 @@ def step_facts(state: StepState, status: Text) -> Iterator[Text]:
 
 
 def changed(state: StepState) -> Text:
-    if state.files == state.lines == 1:
-        return Text("1 file, 1 line")
-    if state.files == 1:
-        return Text("1 file, {lines} lines", lines=state.lines)
-    return Text("{files} files, {lines} lines", files=state.files, lines=state.lines)
+    files = Text("1 file", "{count} files", count=state.files)
+    return Text("{files}, {lines}", files=files, lines=Text("1 line", "{count} lines", count=state.lines))
 
 
 def tests(found: Sequence[Evidence]) -> Text:
@@ -154,9 +151,7 @@ def tests(found: Sequence[Evidence]) -> Text:
 
 
 def opinions(findings: Sequence[Finding]) -> Text:
-    if len(findings) == 1:
-        return Text("1 finding of a machine")
-    return Text("{count} findings of a machine", count=len(findings))
+    return Text("1 finding of a machine", "{count} findings of a machine", count=len(findings))
 
 
 def finding_line(one: Finding, indent: int) -> Line:

@@ -108,7 +108,8 @@ def read_request(text: str) -> ReadRequest:
     problems += repeated_ids([one["id"] for one in criteria], "$.acceptance_criteria")
     if len(criteria) < FEWEST_CRITERIA:
         # No failure: planning drafts the rest, and a person confirms them.
-        message = Text("{count} acceptance criteria; a plan needs {least}, so planning will suggest more",
+        message = Text("1 acceptance criterion; a plan needs {least}, so planning will suggest more",
+        "{count} acceptance criteria; a plan needs {least}, so planning will suggest more",
                        count=len(criteria), least=FEWEST_CRITERIA)  # fmt: skip
         problems.append(Problem(ReasonCode.AC_TOO_FEW, Level.WARN, "$.acceptance_criteria", message))
     return ReadRequest(raw, tuple(problems))

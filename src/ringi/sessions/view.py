@@ -314,7 +314,7 @@ def totals(usage: TokenUsage) -> Text | None:
 
 def _used(usage: TokenUsage) -> Text:
     tokens = usage.input_tokens + usage.output_tokens
-    calls = Text("1 call") if usage.requests == 1 else Text("{count} calls", count=usage.requests)
+    calls = Text("1 call", "{count} calls", count=usage.requests)
     counted = Text("{tokens} tokens", tokens=f"{tokens:,}")
     if usage.cached_tokens:
         counted = Text(

@@ -97,7 +97,7 @@ class ToolAnswers:
             self._mask(value) if isinstance(value, str) else value
             for name, value in words.details.items()
         }  # fmt: skip
-        return Text(words.template, **details)
+        return words.having(**details)
 
 
 def _block(block: types.ContentBlock) -> str:

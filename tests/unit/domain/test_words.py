@@ -63,3 +63,18 @@ def test_older_documents_have_only_the_words():
         != "the result waits for a review"
     )
     assert str(restore_kept(UNSET, "something {else}")) == "something {else}"
+
+
+@each("count", [0, 1, 2, "1", "1,234"])
+def test_a_sentence_counts_in_either_language(count: int | str):
+    counted = Text("1 file", "{count} files", count=count)
+    assert str(counted) == ("1 file" if str(count) == "1" else f"{count} files")
+    assert in_language("ja")(counted) == f"ファイル {count} 個"
+    assert counted != Text("1 file", count=count)
+
+
+def test_a_document_keeps_how_a_sentence_counts():
+    stop = stop_for(StopCode.APPROVAL_NEEDED, Text("1 file", "{count} files", count=1), "ringi watch")
+    stop = msgspec.json.decode(msgspec.json.encode(stop), type=Stop)
+    assert (stop.message, str(stop.why)) == ("1 file", "1 file")
+    assert in_language("ja")(stop.why) == "ファイル 1 個"

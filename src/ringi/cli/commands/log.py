@@ -43,6 +43,10 @@ def _verify_log(app: App) -> None:
         raise LogBroken(count=len(breaks))
     if not app.ui.as_json:
         app.ui.line(
-            Text("✓ {count} events, unbroken; plans, sessions, approvals and results agree", count=count),
+            Text(
+                "✓ 1 event, unbroken; plans, sessions, approvals and results agree",
+                "✓ {count} events, unbroken; plans, sessions, approvals and results agree",
+                count=count,
+            ),
             style="green",
         )

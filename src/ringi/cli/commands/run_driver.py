@@ -235,7 +235,10 @@ class RunDriver:
                 self._ui.line(Text("Please type one of the letters in brackets."))
 
     def _show_waiting(self, waiting: list[StepState]) -> None:
-        self._ui.line(Text("{count} finished steps wait for you", count=len(waiting)), style="bold")
+        self._ui.line(
+            Text("1 finished step waits for you", "{count} finished steps wait for you", count=len(waiting)),
+            style="bold",
+        )
         with reading(self._app) as reader:
             now = {step.step_id: step for step in reader.look(self._run_id).run.steps}
         for number, step in enumerate((now[one.step_id] for one in waiting), 1):

@@ -57,7 +57,9 @@ def _tell(app: App, captured: CaptureResult) -> None:
         describe(app, captured.state)
     if captured.outside:
         text = Text(
-            "{count} diagnostics left out: they are not about files of the project", count=captured.outside
+            "1 diagnostic left out: it is not about a file of the project",
+            "{count} diagnostics left out: they are not about files of the project",
+            count=captured.outside,
         )
         app.ui.line(text, style="yellow")
     for name in captured.superseded:
@@ -68,23 +70,33 @@ def _tell(app: App, captured: CaptureResult) -> None:
 def describe(app: App, found: ProjectState) -> None:
     ui = app.ui
     ui.line(Text("snapshot {id}", id=found.snapshot_id), style="bold")
-    ui.line(Text("{count} files", count=len(found.files)), indent=2)
+    ui.line(Text("1 file", "{count} files", count=len(found.files)), indent=2)
     edges = sum(len(used) for used in found.dependencies.uses.values())
-    ui.line(Text("{count} dependencies between files", count=edges), indent=2)
+    ui.line(Text("1 dependency between files", "{count} dependencies between files", count=edges), indent=2)
     _list(
         app,
-        Text("{count} files could not be analysed", count=len(found.dependencies.unanalysed)),
+        Text(
+            "1 file could not be analysed",
+            "{count} files could not be analysed",
+            count=len(found.dependencies.unanalysed),
+        ),
         [f"{file.file}: {file.why}" for file in found.dependencies.unanalysed],
     )
     _list(
         app,
-        Text("{count} diagnostics", count=len(found.diagnostics)),
+        Text("1 diagnostic", "{count} diagnostics", count=len(found.diagnostics)),
         [_said(item) for item in found.diagnostics],
     )
-    _list(app, Text("{count} critical files", count=len(found.critical_files)), found.critical_files)
     _list(
         app,
-        Text("{count} files that hold state", count=len(found.mutable_state_files)),
+        Text("1 critical file", "{count} critical files", count=len(found.critical_files)),
+        found.critical_files,
+    )
+    _list(
+        app,
+        Text(
+            "1 file that holds state", "{count} files that hold state", count=len(found.mutable_state_files)
+        ),
         found.mutable_state_files,
     )
     if found.complete:

@@ -210,14 +210,14 @@ def _tell_restored(app: App, found: Undoable, name: str) -> None:
 
 def _restored(found: Undoable) -> Iterator[Text]:
     count, merged = len(found.changes) - len(found.merged), len(found.merged)
-    if count == 1:
-        yield Text("✓ 1 file restored byte for byte")
-    elif count:
-        yield Text("✓ {count} files restored byte for byte", count=count)
-    if merged == 1:
-        yield Text("✓ 1 file restored, merged with what you wrote since")
-    elif merged:
-        yield Text("✓ {count} files restored, merged with what you wrote since", count=merged)
+    if count:
+        yield Text("✓ 1 file restored byte for byte", "✓ {count} files restored byte for byte", count=count)
+    if merged:
+        yield Text(
+            "✓ 1 file restored, merged with what you wrote since",
+            "✓ {count} files restored, merged with what you wrote since",
+            count=merged,
+        )
 
 
 def _question(found: Undoable, name: str) -> Text:
@@ -230,26 +230,21 @@ def _question(found: Undoable, name: str) -> Text:
 
 
 def _going_back(count: int, name: str) -> Text:
-    if count == 1:
-        return Text("1 file goes back to before {plan}", plan=name)
-    return Text("{count} files go back to before {plan}", count=count, plan=name)
+    return Text(
+        "1 file goes back to before {plan}", "{count} files go back to before {plan}", count=count, plan=name
+    )
 
 
 def _kept(found: Undoable) -> Text | None:
     counts = [change.later_lines for change in found.merged if change.later_lines]
     if not counts:
         return None
-    if len(counts) == 1:
-        if counts == [1]:
-            return Text("1 keeps your later line")
-        return Text("1 keeps your {lines} later lines", lines=counts[0])
-    return Text("{count} keep your {lines} later lines", count=len(counts), lines=sum(counts))
+    lines = Text("later line", "{count} later lines", count=sum(counts))
+    return Text("1 keeps your {lines}", "{count} keep your {lines}", count=len(counts), lines=lines)
 
 
 def _left(count: int) -> Text | None:
-    if count == 1:
-        return Text("1 is left alone")
-    return Text("{count} are left alone", count=count) if count else None
+    return Text("1 is left alone", "{count} are left alone", count=count) if count else None
 
 
 def _reverted(commit: CommitSubject | None) -> Text | None:
@@ -261,11 +256,13 @@ def _reverted(commit: CommitSubject | None) -> Text | None:
 def change_line(change: FileChange) -> Text:
     if change.after is None:
         return Text("{path} is deleted again", path=change.path)
-    if change.later_lines == 1:
-        return Text("{path} is restored and keeps your later line", path=change.path)
     if change.later_lines:
-        return Text("{path} is restored and keeps your {count} later lines",
-                    path=change.path, count=change.later_lines)  # fmt: skip
+        return Text(
+            "{path} is restored and keeps your later line",
+            "{path} is restored and keeps your {count} later lines",
+            path=change.path,
+            count=change.later_lines,
+        )
     if change.later_lines == 0:
         return Text("{path} is restored and keeps your later changes", path=change.path)
     if change.before is None:

@@ -279,17 +279,17 @@ def _tell_resumption(ui: Ui, copy: WorkCopy, resumption: Resumption) -> None:
 
 def _tell_ended(ui: Ui, ended: Ended, name: str) -> None:
     if ended.leftovers:
-        line = (
-            Text("1 process it had left running was ended.")
-            if ended.leftovers == 1
-            else Text("{count} processes it had left running were ended.", count=ended.leftovers)
+        line = Text(
+            "1 process it had left running was ended.",
+            "{count} processes it had left running were ended.",
+            count=ended.leftovers,
         )
         ui.line(line, style="yellow")
     if ended.survivors:
-        line = (
-            Text("1 process it left running could not be ended.")
-            if ended.survivors == 1
-            else Text("{count} processes it left running could not be ended.", count=ended.survivors)
+        line = Text(
+            "1 process it left running could not be ended.",
+            "{count} processes it left running could not be ended.",
+            count=ended.survivors,
         )
         ui.line(line, style="red")
     if ended.exit_code:

@@ -57,7 +57,7 @@ class Judgement:
         early, failures = self._planning.execution.early_termination, self._book.process.failures
         if not early.enabled or failures < early.max_consecutive_failures:
             return False
-        reason = Text("{count} failures in a row: {what}", count=failures, what=what)
+        reason = Text("1 failure: {what}", "{count} failures in a row: {what}", count=failures, what=what)
         told = [record.message for record in failed]
         self.stop(reason, [*told, *(advice(kind, self._book.process) for kind in _kinds(failed))])
         return True
