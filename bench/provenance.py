@@ -17,7 +17,7 @@ from ringi.approvals.statement import (
     OneSide,
     Resource,
     Transition,
-    sealed,
+    build_envelope,
     to_sign,
 )
 from ringi.kernel.codec import blob_id, digest
@@ -106,7 +106,7 @@ class _Repository:
             parent = f"from {self.base}\n" if number == 1 else ""
             yield _commit("refs/heads/main", number, parent, entries)
         with ThreadPoolExecutor() as pool:
-            lines = pool.map(lambda one: sealed(one[0], self._signed(one[0])) + b"\n", stated)
+            lines = pool.map(lambda one: build_envelope(one[0], self._signed(one[0])) + b"\n", stated)
             for line, (_, changed) in zip(lines, stated, strict=True):
                 for path, version in changed.items():
                     notes[_blob(path, version)] = line

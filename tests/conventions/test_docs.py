@@ -19,7 +19,7 @@ import pytest
 
 from ringi import errors
 from ringi.cli.examples import EXAMPLES
-from ringi.cli.main import COMMANDS, cli, hoisted
+from ringi.cli.main import COMMANDS, cli, put_global_options_first
 from ringi.config.keys import KEYS
 from ringi.plans.document import PLAN_TRANSITIONS
 from ringi.project.state import Diagnostic, EditorState, Unsaved
@@ -94,7 +94,7 @@ def commands_in(text: str) -> Iterator[str]:
 def problem_of(line: str) -> str | None:
     """Why click would not understand the line; None if it would."""
     words = shlex.split(re.sub(r"[\[\]…]", " ", line))[1:]
-    words = hoisted(words[: words.index("--")] if "--" in words else words)
+    words = put_global_options_first(words[: words.index("--")] if "--" in words else words)
     command: click.Command = cli
     context = click.Context(cli)
     options = _options(cli)

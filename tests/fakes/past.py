@@ -21,7 +21,7 @@ from ringi.approvals.statement import (
     Resource,
     Transition,
     anchor,
-    sealed,
+    build_envelope,
     steps_of,
     to_sign,
 )
@@ -101,7 +101,7 @@ def statement(
 def envelope(said: InToto, key: str = ALICE) -> bytes:
     """Signed by the made-up key; not at all without one."""
     signed = to_sign(said)
-    return sealed(signed, PastKeys().sign(key, signed).signature if key else "")
+    return build_envelope(signed, PastKeys().sign(key, signed).signature if key else "")
 
 
 class MemoryHistory:

@@ -19,7 +19,7 @@ from ringi.approvals.statement import (
     Resource,
     Transition,
     anchor,
-    sealed,
+    build_envelope,
     steps_of,
     to_sign,
 )
@@ -158,14 +158,14 @@ class Office(Clone):
             )
         )
         made = b"" if typed or review else (key or self.alice).sign(signed).signature.encode()
-        envelope = sealed(signed, made.decode())
+        envelope = build_envelope(signed, made.decode())
         self.attach(envelope)
         return envelope
 
     def attach(self, envelope: bytes) -> None:
-        from ringi.approvals.statement import opened  # the one use
+        from ringi.approvals.statement import parse_envelope  # the one use
 
-        for blob in {anchor(step) for step in steps_of(opened(envelope).statement)}:
+        for blob in {anchor(step) for step in steps_of(parse_envelope(envelope).statement)}:
             self.git("notes", "--ref", NOTES, "append", "-F", "-", blob, stdin=envelope + b"\n")
 
     def _resources(self, old: str, new: str) -> list[Resource]:

@@ -27,7 +27,7 @@ from ringi.runs.role_model import BudgetedModel, ModelLimits
 from ringi.runs.tool_box import tool_box
 from ringi.tools.effects import ErrorKind
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_steps import stand_at
+from ringi.tree.copy_steps import checkout
 from ringi.tree.tree import Tree
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional.run_desk import CALC, RunDesk
@@ -71,8 +71,8 @@ class CopyPlace:
         self._copy = copy
         self._tree = Tree(OsFileSystem(), copy.tree)
 
-    def stand_at(self, tree: str) -> None:
-        stand_at(self._copy, tree)
+    def checkout(self, tree: str) -> None:
+        checkout(self._copy, tree)
 
     def has(self, path: str) -> bool:
         return self._tree.look(path) is not None

@@ -12,7 +12,7 @@ from unicodedata import east_asian_width
 import pytest
 
 from ringi import errors
-from ringi.cli.main import COMMANDS, DAILY, MERGED, hoisted
+from ringi.cli.main import COMMANDS, DAILY, MERGED, put_global_options_first
 from tests.functional.desk import RINGI, Desk
 from tests.functional.planning_desk import imported
 from tests.helpers import ROOT, assert_not_loaded
@@ -240,7 +240,7 @@ def test_start_does_not_load_what_is_not_needed(desk: Desk) -> None:
     ],
 )
 def test_global_options_stand_anywhere(words: list[str], expected: list[str]) -> None:
-    assert hoisted(words) == expected
+    assert put_global_options_first(words) == expected
 
 
 def test_exit_codes_are_those_of_the_design() -> None:

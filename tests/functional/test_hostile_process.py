@@ -39,7 +39,7 @@ from ringi.tools.effects import ErrorKind, FindingKind, ToolEffect
 from ringi.tools.ports_process import ToolResult
 from ringi.tools.rules import ToolRules
 from ringi.tree.copy import WorkCopy, capture
-from ringi.tree.copy_steps import stand_at
+from ringi.tree.copy_steps import checkout
 from tests.fakes.config import config_with
 from tests.fakes.model_server import ModelServer, Say
 from tests.fakes.people import SteppingClock
@@ -333,8 +333,8 @@ class CopyPlace:
     def __init__(self, copy: WorkCopy) -> None:
         self._copy = copy
 
-    def stand_at(self, tree: str) -> None:
-        stand_at(self._copy, tree)
+    def checkout(self, tree: str) -> None:
+        checkout(self._copy, tree)
 
     def has(self, path: str) -> bool:
         return (self._copy.tree / path).exists()
@@ -454,7 +454,7 @@ def test_orders_in_a_file_stay_words(desk: ToolDesk, server: ToldTools, tmp_path
     try:
         loop.go()
     finally:
-        stand_at(desk.copy, desk.copy.base)
+        checkout(desk.copy, desk.copy.base)
     assert any(words in one.text for one in loop.model.asked[1].material)
     assert all(words not in prompt.rules for prompt in loop.model.asked)
     found = [(one.tool, one.error) for one in loop.records()]

@@ -226,9 +226,9 @@ class Proxy:
         self._outlet.write(line + b"\n")
 
     def _gone(self, agent: AgentProcess) -> None:
-        self._tasks.spawn(self._bury(agent))
+        self._tasks.spawn(self._finish_dead_agent(agent))
 
-    async def _bury(self, agent: AgentProcess) -> None:
+    async def _finish_dead_agent(self, agent: AgentProcess) -> None:
         """What it had to answer is answered, what it left becomes a plan."""
         why = await agent.last_words()
         left = agent.channel.drop(why)

@@ -31,7 +31,7 @@ from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import CopyRun
 from ringi.tree.difference import TreeDifference
-from ringi.tree.editable_installs import results_doubt
+from ringi.tree.editable_installs import why_unreliable
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -243,7 +243,7 @@ def _check_run(
         # In the agent's sandbox: this runs the agent's code.
         return enclosed(workspace, copy, sandbox, invocation, terminal=False)
 
-    doubt = results_doubt(workspace.places.root, environment, sandboxed=sandbox.bwrap is not None)
+    doubt = why_unreliable(workspace.places.root, environment, sandboxed=sandbox.bwrap is not None)
     return CopyRun(copy, environment, difference, enclosing, doubt)
 
 

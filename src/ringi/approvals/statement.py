@@ -221,7 +221,7 @@ def fingerprint(key: str) -> str:
     return "SHA256:" + base64.b64encode(bytes.fromhex(codec.digest(data))).decode().rstrip("=")
 
 
-def sealed(signed: str, signature: str = "", keyid: str = "") -> bytes:
+def build_envelope(signed: str, signature: str = "", keyid: str = "") -> bytes:
     """The envelope on one line, without the line's end."""
     made = Envelope(
         payload=base64.b64encode(payload_of(signed).encode()).decode(),
@@ -231,7 +231,7 @@ def sealed(signed: str, signature: str = "", keyid: str = "") -> bytes:
     return codec.canonical(made)
 
 
-def opened(line: bytes) -> Opened:
+def parse_envelope(line: bytes) -> Opened:
     """Raises BadDocument: whatever is wrong with a note, nothing else happens."""
     if len(line) > MAX_ENVELOPE:
         raise BadDocument(what=_WHAT, why=Text("it is too large"))

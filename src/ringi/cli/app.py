@@ -78,10 +78,10 @@ class App:
     def find_plan(self, name: str) -> str:
         """The id of the plan. From here on the workspace is where that plan is carried out."""
         plan_id = self.workspace.plan.find(name)
-        self.turn_to(plan_id)
+        self.switch_to(plan_id)
         return plan_id
 
-    def turn_to(self, plan_id: str | None) -> None:
+    def switch_to(self, plan_id: str | None) -> None:
         """None: to the person's own checkout."""
         self._turned = None if plan_id is None else self._open().of_plan(plan_id)
 

@@ -274,9 +274,9 @@ def _count_on(ui: Ui, count: Count) -> "Counter":
 
 def main(arguments: Sequence[str] | None = None) -> int:
     _hear_interrupts()
-    arguments = hoisted(list(sys.argv[1:] if arguments is None else arguments))
+    arguments = put_global_options_first(list(sys.argv[1:] if arguments is None else arguments))
     environment = process_environment()
-    speak(arguments, environment)
+    set_language(arguments, environment)
     spoken = _in_words(cli)
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     codecs.register_error(in_its_letters.__name__, in_its_letters)
@@ -376,7 +376,7 @@ def _our_mistake(error: Exception, environment: Mapping[str, str]) -> int:
     return 1
 
 
-def hoisted(arguments: list[str]) -> list[str]:
+def put_global_options_first(arguments: list[str]) -> list[str]:
     """Global options may come anywhere before `--` or the arguments of `with`; click wants them first."""
     end = _end_of_ours(arguments)
     front, rest = [], []
@@ -434,7 +434,7 @@ def _asks_version(arguments: Sequence[str]) -> bool:
     return False
 
 
-def speak(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+def set_language(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
     """Choose the language before any output: --lang, RINGI_LANGUAGE, the files, then the locale."""
     chosen = environment.get("RINGI_LANGUAGE", "")
     for index, word in enumerate(arguments[: _end_of_ours(arguments)]):

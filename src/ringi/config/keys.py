@@ -538,7 +538,7 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
         """Whether the project's file sets it in vain, because nobody has trusted it."""
         return self.source(name).origin is KeyOrigin.IGNORED
 
-    def ignored_items(self, name: str) -> tuple[str, ...]:
+    def find_ignored(self, name: str) -> tuple[str, ...]:
         """What the project's file has in a list that counts only once somebody trusts it."""
         if self.trust is None or self.trust.trusted or self.source(name).origin is KeyOrigin.ENVIRONMENT:
             return ()

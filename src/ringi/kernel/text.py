@@ -179,10 +179,10 @@ def escape_json(document: str, *, only_ascii: bool = False) -> str:
     if document.isascii() and "\x7f" not in document:
         return document
 
-    def shown(found: re.Match[str]) -> str:
+    def escape(found: re.Match[str]) -> str:
         return _json_code(found[0]) if only_ascii or deceiving(found[0]) else found[0]
 
-    return _NOT_PLAIN.sub(shown, document)
+    return _NOT_PLAIN.sub(escape, document)
 
 
 def _json_code(character: str) -> str:

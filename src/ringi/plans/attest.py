@@ -20,10 +20,10 @@ from ringi.approvals.statement import (
     Resource,
     Transition,
     anchor,
+    build_envelope,
     fingerprint,
-    opened,
+    parse_envelope,
     read_signed,
-    sealed,
     steps_of,
     to_sign,
 )
@@ -218,7 +218,7 @@ def _proof(
     else:
         return None
     blobs = frozenset(anchor(step) for step in steps_of(read_signed(signed)))
-    return (sealed(signed, signature, keyid), blobs) if blobs else None
+    return (build_envelope(signed, signature, keyid), blobs) if blobs else None
 
 
 def _grant(approval: Approval) -> GrantProof | UnsetType:
@@ -341,7 +341,7 @@ class _Used(NamedTuple):
 def _approved_digest(line: bytes) -> str:
     """Empty if the line is no proof."""
     try:
-        return opened(line).statement.predicate.digest
+        return parse_envelope(line).statement.predicate.digest
     except (BadDocument, NewerVersion):
         return ""
 

@@ -16,7 +16,7 @@ class ReviewCheckRuns:
         self._start = start
         self._running: RunningChecks | None = None
 
-    def foretell(self) -> None:
+    def warn_untested(self) -> None:
         """Says it before the first change, if none will be tested."""
         if commands_of(self._plan.document) and not self._sandboxed():
             text = Text("no sandbox: the tests do not run again after a change (ringi doctor)")

@@ -122,7 +122,7 @@ class PlanReview(ReviewLoop[ReviewedPlan, PlanPrompter]):
             self.prompter.show()
         elif self._back is not None:
             _show_seen(self, ReviewChoice(ReviewAct.SHOW_SEEN))
-        self.checks.foretell()
+        self.checks.warn_untested()
         return True
 
     def act(self, choice: ReviewChoice) -> ReviewEnd | None:

@@ -56,9 +56,9 @@ class ReviewedPlan:
         self.workspace = workspace
         self.tool = workspace.plan
         self.versions = workspace.versions
-        self.turn_to(plan_id)
+        self.switch_to(plan_id)
 
-    def turn_to(self, plan_id: str) -> None:
+    def switch_to(self, plan_id: str) -> None:
         self.plan_id = plan_id
         self._made_of: dict[int, int] = {}
         """For each version that the person made in this review, the version before it."""
@@ -252,7 +252,7 @@ def take_up(plan: ReviewedPlan) -> None:
 def open_again(plan: ReviewedPlan) -> None:
     """A new plan that does the same as one that was undone; from now on it is the one under review."""
     made = plan.versions.fork(plan.plan_id, actor=Actor.USER, again=True)
-    plan.turn_to(made)
+    plan.switch_to(made)
 
 
 def preview_of(plan: ReviewedPlan) -> PlanPreview:

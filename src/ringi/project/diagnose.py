@@ -70,7 +70,7 @@ class DiagnosticCommand(NamedTuple):
 def commands_of(config: Config) -> tuple[DiagnosticCommand, ...]:
     """The user's own and the trusted ones first, then the untrusted ones of the project."""
     own = config.diagnostics.commands
-    others = (text for text in config.ignored_items("diagnostics.commands") if text not in own)
+    others = (text for text in config.find_ignored("diagnostics.commands") if text not in own)
     return (*map(DiagnosticCommand, own), *(DiagnosticCommand(text, trusted=False) for text in others))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ringi.approvals.document import SignedAct
-from ringi.approvals.statement import FileAt, Opened, PathChange, opened, steps_of
+from ringi.approvals.statement import FileAt, Opened, PathChange, parse_envelope, steps_of
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel.text import Text
 from ringi.provenance.ports import History
@@ -101,7 +101,7 @@ class CloneNotes:
             if self.read_all and not self._mentions(line):
                 continue
             try:
-                approval = opened(line)
+                approval = parse_envelope(line)
             except (BadDocument, NewerVersion) as error:
                 damage = Text(error.message, **error.details)
                 continue

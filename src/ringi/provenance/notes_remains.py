@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ringi.approvals.statement import NOTES, opened
+from ringi.approvals.statement import NOTES, parse_envelope
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel.process.git import Git, names_in, read_available
 from ringi.kernel.process.ref_files import earlier_values, is_named, read_packed_ref, read_ref
@@ -188,7 +188,7 @@ def _has_form_of_notes(data: bytes, width: int) -> bool:
 
 def _is_proof(line: bytes) -> bool:
     try:
-        opened(line)
+        parse_envelope(line)
     except (BadDocument, NewerVersion):
         return False
     return True

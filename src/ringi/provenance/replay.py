@@ -52,7 +52,7 @@ def part_of(diff: str, path: str) -> bytes | None:
     return dump(Patch((found[0],)))
 
 
-def in_own_words(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
+def rerender_diff(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
     """The approved change as we would write it: nobody signed these words.
 
     None if the bytes before or after it are not known; see `learn`.

@@ -22,7 +22,7 @@ from ringi.provenance.commits import PathHistory, by_path, proof_of, related, ta
 from ringi.provenance.envelope import Grounds, Judged, judged, refusal
 from ringi.provenance.notes_of_clone import CloneNotes
 from ringi.provenance.ports import History, PastCommit, PastSignatures
-from ringi.provenance.replay import Diff, Replay, in_own_words, learn, part_of
+from ringi.provenance.replay import Diff, Replay, learn, part_of, rerender_diff
 from ringi.provenance.unlabelled_agent_commits import brought_by
 from ringi.provenance.verdict import (
     Evidence,
@@ -332,7 +332,7 @@ def _diffs(counting: Iterable[tuple[PathChange, Judged]], most: int = 0) -> Iter
 def _checked(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
     """A key signs the diff; of a review only the bytes are confirmed."""
     evidence = diff.evidence
-    return in_own_words(diff, known) if evidence.level is Level.CONFIRMED and evidence.review else diff
+    return rerender_diff(diff, known) if evidence.level is Level.CONFIRMED and evidence.review else diff
 
 
 def _file(

@@ -53,9 +53,9 @@ from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import RUN, CopyRun, lay_over
-from ringi.tree.copy_steps import files_to, line_counts, patch_between, since, stand_at
+from ringi.tree.copy_steps import checkout, files_to, line_counts, patch_between, since
 from ringi.tree.difference import TreeDifference
-from ringi.tree.editable_installs import results_doubt
+from ringi.tree.editable_installs import why_unreliable
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -117,9 +117,9 @@ class RunBench:
         self._seen = _bring_to(copy, branch)
         return StepBase(run.base_commit, self._seen, copy.id)
 
-    def stand_at(self, run: Run, tree: str) -> None:
+    def checkout(self, run: Run, tree: str) -> None:
         if self._seen != tree:
-            stand_at(_open_copy(self._workspace, run), tree)
+            checkout(_open_copy(self._workspace, run), tree)
             self._seen = tree
 
     def measure(self, run: Run, base_tree: str) -> TreeChanges:
@@ -147,7 +147,7 @@ class RunBench:
             return enclosed(self._workspace, copy, self._sandbox, invocation, terminal=False)
 
         root = self._workspace.places.root
-        doubt = results_doubt(root, self._environment, sandboxed=self.sandboxed())
+        doubt = why_unreliable(root, self._environment, sandboxed=self.sandboxed())
         copy_run = CopyRun(copy, self._environment, None, enclosing, doubt)
         tree = seen_before or copy.shadow.capture().tree
         seen = hashlib.sha256()
@@ -197,7 +197,7 @@ class RunBench:
 
     def _difference(self, run: Run, state: StepState) -> TreeDifference:
         """Of the step's tree to the one that it began with."""
-        self.stand_at(run, state.tree)
+        self.checkout(run, state.tree)
         most, known = self._workspace.config.limits.max_specs, self._measured
         self._measured = None
         if known and (known.base, known.tree) == (state.base_tree, state.tree) and len(known.changes) <= most:
@@ -205,11 +205,11 @@ class RunBench:
         copy = _open_copy(self._workspace, run)
         difference = since(copy, state.base_tree).difference(most)
         if difference.tree != state.tree:  # a process that nobody knows of wrote to it
-            stand_at(copy, state.tree)
+            checkout(copy, state.tree)
             difference = since(copy, state.base_tree).difference(most)
         return difference
 
-    def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> StepDecision:
+    def settle_step(self, run: Run, state: StepState, *, in_turn: bool = True) -> StepDecision:
         there, waits, why = self._workspace.on_branch(run.run_id), Text(""), ""
         if not in_turn:
             open_ = there.plan.get_state(state.plan_id).status in _UNDECIDED

@@ -34,7 +34,7 @@ def decide(context: RunContext, index: int) -> None:
     if state.merging or state.base_tree != context.tree_before(index):
         _merge(context, index)
         return
-    decision = context.bench.decision(run, state)
+    decision = context.bench.settle_step(run, state)
     what = decision.what
     if what is Decided.COMMITTED:
         _committed(context, index, decision)
@@ -106,7 +106,7 @@ def _waits(context: RunContext, index: int, decision: StepDecision) -> None:
     run, step, _ = context.at(index)
     for at, later in enumerate(run.steps):
         if at > index and later.status is _S.PROPOSED:
-            about = context.bench.decision(run, later, in_turn=False)
+            about = context.bench.settle_step(run, later, in_turn=False)
             if about.what is Decided.DECLINED:
                 _declined(context, at, about)
                 return

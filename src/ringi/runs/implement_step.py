@@ -47,7 +47,7 @@ def work(context: RunContext, index: int) -> None:
         ended = replace(newest, ended_at=context.workspace.clock.now(), exit_code=0)
         _measure(context, index, ended, tuple(earlier))
         return
-    context.bench.stand_at(run, state.tree or state.base_tree)
+    context.bench.checkout(run, state.tree or state.base_tree)
     if step.role is not RunRole.IMPLEMENTER:
         _looks_on(context, index)
     elif newest and newest.problem and state.tree and not _problems(context, index)[1]:

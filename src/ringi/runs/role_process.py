@@ -31,7 +31,7 @@ from ringi.runs.role_model import BudgetedModel
 from ringi.runs.role_work import RoleTask
 from ringi.runs.store import Store
 from ringi.runs.tool_box import ToolBox, tool_box
-from ringi.tree.copy_steps import stand_at
+from ringi.tree.copy_steps import checkout
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class StepPlace:
         self._forbidden = scope.forbidden_paths or ()
         self._tree = Tree(OsFileSystem(), task.copy.tree)
 
-    def stand_at(self, tree: str) -> None:
-        stand_at(self._copy, tree)
+    def checkout(self, tree: str) -> None:
+        checkout(self._copy, tree)
 
     def has(self, path: str) -> bool:
         try:

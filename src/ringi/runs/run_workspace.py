@@ -85,7 +85,7 @@ class RunWorkspace(Protocol):
     def new_copy(self, run: Run) -> StepBase:
         """Another one, with the files of the branch."""
 
-    def stand_at(self, run: Run, tree: str) -> None:
+    def checkout(self, run: Run, tree: str) -> None:
         """The copy has exactly the files of this tree. Raises CopyFailed if they are lost."""
 
     def measure(self, run: Run, base_tree: str) -> TreeChanges: ...
@@ -108,7 +108,7 @@ class RunWorkspace(Protocol):
         `tests` have to pass on whatever is committed, `checks_after` run once it is carried out.
         """
 
-    def decision(self, run: Run, state: StepState, *, in_turn: bool = True) -> StepDecision:
+    def settle_step(self, run: Run, state: StepState, *, in_turn: bool = True) -> StepDecision:
         """Carries it out if it is approved, or a standing approval covers it.
 
         Not `in_turn`, only whether it was declined: a step before it is not decided yet.

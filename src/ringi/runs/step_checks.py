@@ -17,7 +17,7 @@ from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import Enclosing, Files, ScratchCopies
 from ringi.tree.copy_steps import files_to
-from ringi.tree.editable_installs import results_doubt
+from ringi.tree.editable_installs import why_unreliable
 
 
 class StepChecks:
@@ -62,7 +62,7 @@ class StepChecks:
             files=files,
             first=lambda copy: files_to(copy, copy.shadow.capture().tree, self._branch),
             enclosing=self._enclosing,
-            doubt=results_doubt(workspace.places.root, self._environment, sandboxed=inside),
+            doubt=why_unreliable(workspace.places.root, self._environment, sandboxed=inside),
             keep_for=Supervisor.of(reviewer) if inside and reviewer else None,
             on_progress=self._on_progress,
         ) as copies:

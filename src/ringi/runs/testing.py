@@ -44,14 +44,14 @@ def _is_required(context: RunContext, kind: str) -> bool:
 
 def evidence_on(context: RunContext, index: int, tree: str) -> tuple[Evidence, ...]:
     """What the commands of the step say about this tree, up to the first that fails."""
-    context.bench.stand_at(context.run, tree)
+    context.bench.checkout(context.run, tree)
     found: list[Evidence] = []
     for number, (kind, command) in enumerate(gates_of(context, index), 1):
         found.append(_one_test(context, index, kind, command, number))
         if not found[-1].passed:
             break
     # What a test writes is not part of the step.
-    context.bench.stand_at(context.run, tree)
+    context.bench.checkout(context.run, tree)
     return tuple(found)
 
 
@@ -132,7 +132,7 @@ def judge(context: RunContext, index: int) -> None:
     if roles and context.is_lost(run):
         return
     if roles:
-        context.bench.stand_at(run, state.tree)
+        context.bench.checkout(run, state.tree)
     diff = _diff(context, run, state) if roles else ""
     for role in roles:
         attempt, work = context.turn(index, role, diff)

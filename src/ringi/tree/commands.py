@@ -117,7 +117,7 @@ class WorkspaceCommands:
         unseen = find_hidden(self._environment, self._own)
         passed = {name: value for name, value in passed.items() if name not in unseen.variables}
         laid = copy.mounts if copy else (Mount(self._root, How.WRITE),)
-        kept = () if copy else sandbox.protected_paths(self._root)
+        kept = () if copy else sandbox.list_protected(self._root)
         mounts = sandbox.mounts(sandbox.SandboxPlaces(laid, unseen, kept))
         if not all(sandbox.sees(mounts, path) for path in (program, Path(os.path.realpath(program)))):
             raise NoSuchProgram(name=Text("{name} that can be seen in the sandbox", name=str(program)))

@@ -30,7 +30,7 @@ from ringi.tree.copy_mounts import mounts_of_copy
 from ringi.tree.copy_renewal import imprint_of, renewed
 from ringi.tree.ctime_manifest import Imprint
 from ringi.tree.difference import TreeDifference
-from ringi.tree.editable_installs import Doubt, no_doubt, results_doubt
+from ringi.tree.editable_installs import Doubt, no_doubt, why_unreliable
 from ringi.tree.tree import Tree
 
 # A copy with this mark contains no work of a person: if its process was killed, the next command removes it.
@@ -75,7 +75,7 @@ class CopyRun:
     ) -> None:
         """`difference` is what the copy contains now; by default, what the workspace contained then.
 
-        `doubt` names what leads a command to the workspace's own files, see `leads_back`.
+        `doubt` names what leads a command to the workspace's own files, see `find_editable_installs`.
         """
         self.copy = copy
         self.difference = difference or TreeDifference(copy.base, copy.base, (), ())
@@ -364,7 +364,7 @@ class CopyChecks:
         return tuple(results)
 
     def _doubt(self, *, sandboxed: bool) -> Doubt:
-        return results_doubt(self._places.root, self._environment, sandboxed=sandboxed)
+        return why_unreliable(self._places.root, self._environment, sandboxed=sandboxed)
 
     def _sandbox(self, copy: WorkCopy) -> Enclosing:
         def enclosing(invocation: Invocation) -> Invocation:

@@ -20,7 +20,7 @@ def since(copy: WorkCopy, tree: str) -> WorkCopy:
     return WorkCopy(copy.folder, msgspec.structs.replace(copy.record, base=tree))
 
 
-def stand_at(copy: WorkCopy, tree: str) -> None:
+def checkout(copy: WorkCopy, tree: str) -> None:
     """Brings its files to this tree; what git ignores stays. Raises CopyFailed."""
     # Then the index knows all files, and git writes only what differs.
     if copy.shadow.capture().tree != tree:

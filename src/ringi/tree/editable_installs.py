@@ -27,7 +27,7 @@ def no_doubt(_: str) -> str:
     return ""
 
 
-def results_doubt(root: Path, environment: Mapping[str, str], *, sandboxed: bool) -> Doubt:
+def why_unreliable(root: Path, environment: Mapping[str, str], *, sandboxed: bool) -> Doubt:
     """`root` is a real path.
 
     A copy cannot stand in for a home folder: there a sandbox does not help.
@@ -37,11 +37,11 @@ def results_doubt(root: Path, environment: Mapping[str, str], *, sandboxed: bool
         return lambda _: str(home)
     if sandboxed:
         return no_doubt
-    found = leads_back(root, environment)
+    found = find_editable_installs(root, environment)
     return lambda command: found or (str(root) if str(root) in command else "")
 
 
-def leads_back(root: Path, environment: Mapping[str, str]) -> str:
+def find_editable_installs(root: Path, environment: Mapping[str, str]) -> str:
     """The variable or file that does; empty if none was found. `root` is a real path."""
     for name in _SEARCHED:
         entries = environment.get(name, "").split(os.pathsep)

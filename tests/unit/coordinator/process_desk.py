@@ -82,7 +82,7 @@ class ScriptedPlace:
         self.stood_at: list[str] = []
         self.allowed: tuple[str, ...] | None = None
 
-    def stand_at(self, tree: str) -> None:
+    def checkout(self, tree: str) -> None:
         self.stood_at.append(tree)
         self._tools.files = dict(eval(tree))  # our own repr
 

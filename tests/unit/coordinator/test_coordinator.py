@@ -341,7 +341,7 @@ def test_killed_at_any_save_it_comes_to_the_same_end(tmp_path: Path, killed_at: 
         turns = stored.process.turns if stored else 0
         made.model.said = said[turns:]
         if not (stored and stored.process.tree):
-            made.place.stand_at(begun)
+            made.place.checkout(begun)
     process = made.go()
     assert process.phase is ProcessPhase.COMPLETION
     assert made.tools.files == {"app.py": "x = 1\n"}

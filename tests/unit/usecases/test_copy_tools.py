@@ -13,7 +13,7 @@ from ringi.runs.copy_tools import CopyTools
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolResult
 from ringi.tree.copy import capture
-from ringi.tree.copy_steps import stand_at
+from ringi.tree.copy_steps import checkout
 from tests.fakes.tools import KEY, TEXT, ToolDesk, tool_desk
 from tests.functional.beside_desk import walled
 from tests.tables import each
@@ -252,7 +252,7 @@ class TestWrite:
     def test_somebody_puts_the_copy_back(self, desk: ToolDesk, tools: CopyTools):
         first = use(tools, "write", path="a.txt", content="a\n")
         use(tools, "write", path="b.txt", content="b\n")
-        stand_at(desk.copy, first.tree)
+        checkout(desk.copy, first.tree)
         assert "b.txt" not in use(tools, "list").text
         assert use(tools, "write", path="c.txt", content="c\n").changed == ("c.txt",)
 

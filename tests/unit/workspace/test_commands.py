@@ -19,7 +19,7 @@ from ringi.errors import Interrupted, NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.hidden import Hidden, find_hidden
-from ringi.kernel.process.sandbox import How, Mount, SandboxPlaces, arguments, protected_paths, sees
+from ringi.kernel.process.sandbox import How, Mount, SandboxPlaces, arguments, list_protected, sees
 from ringi.kernel.process.supervisor import read_stat
 from ringi.tree.commands import CommandRun, WorkspaceCommands
 from tests.helpers import python
@@ -366,9 +366,9 @@ def test_a_link_is_hidden_where_it_leads(place: Place):
     found = find_hidden(place.environment, (place.base / "link", place.base / "nowhere"))
     assert place.state in found.folders
     assert place.base / "nowhere" not in found.folders
-    assert protected_paths(place.root) == (place.root / ".agent",)
+    assert list_protected(place.root) == (place.root / ".agent",)
     shutil.rmtree(place.root / ".agent")
-    assert protected_paths(place.root) == ()
+    assert list_protected(place.root) == ()
 
 
 # In the sandbox

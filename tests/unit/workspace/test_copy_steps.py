@@ -8,7 +8,7 @@ import pytest
 
 from ringi.errors import CopyFailed
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_steps import file_ids, line_counts, patch_between, since, stand_at
+from ringi.tree.copy_steps import checkout, file_ids, line_counts, patch_between, since
 from tests.unit.workspace.repositories import commit, git, isolate, repository, write
 
 TEXT = "".join(f"line {number}\n" for number in range(20))
@@ -62,13 +62,13 @@ def test_a_copy_goes_back_to_any_tree_it_had(copy: WorkCopy):
     first, before = copy.shadow.capture().tree, shape(copy.tree)
     rework(copy)
     second, after = copy.shadow.capture().tree, shape(copy.tree)
-    stand_at(copy, first)
+    checkout(copy, first)
     assert shape(copy.tree) == before
     assert copy.shadow.capture().tree == first
     assert (copy.tree / "build/out").is_file()
-    stand_at(copy, second)
+    checkout(copy, second)
     assert shape(copy.tree) == after
-    stand_at(WorkCopy.open(copy.folder), first)
+    checkout(WorkCopy.open(copy.folder), first)
     assert shape(copy.tree) == before
 
 
@@ -79,7 +79,7 @@ def test_a_folder_that_became_a_link_or_a_file(copy: WorkCopy, tmp_path: Path):
     (outside / "b.py").write_text("theirs\n")
     subprocess.run(["rm", "-r", copy.tree / "src"], check=True)
     (copy.tree / "src").symlink_to(outside)
-    stand_at(copy, first)
+    checkout(copy, first)
     assert shape(copy.tree) == before
     assert (outside / "b.py").read_text() == "theirs\n"
 
@@ -129,4 +129,4 @@ def test_the_ids_are_those_of_git(copy: WorkCopy, root: Path):
 
 def test_a_tree_that_nobody_has(copy: WorkCopy):
     with pytest.raises(CopyFailed):
-        stand_at(copy, "1" * 40)
+        checkout(copy, "1" * 40)

@@ -86,7 +86,7 @@ def decide(
 ) -> None:
     """Shows the plan, on a full screen or to the prompter, and does what the person decides."""
     app: App = ctx.obj
-    app.turn_to(plan_id)
+    app.switch_to(plan_id)
     ref = app.workspace.plan.ref(plan_id)
     done = ref.status is PlanStatus.COMPLETED
     looks = done and (ref.undone or (full and app.workspace.person.refusal() is None))

@@ -11,7 +11,7 @@ from ringi.cli.commands.context import show_context
 from ringi.cli.commands.outline import show_outline
 from ringi.cli.commands.run_options import carried_out, run_options, tell_reviews
 from ringi.cli.plan_names import RUN
-from ringi.cli.planning.driver import is_seated
+from ringi.cli.planning.driver import interactive_or_json
 from ringi.cli.planning.entry import Then, planned, started
 from ringi.cli.planning.forge import started_from_item
 from ringi.engine.run_plan import RunRole
@@ -148,7 +148,7 @@ def _tell_nobody(app: App, command: str, *, later: bool = True) -> None:
 
     `later`: without a terminal, another command carries the plan out, once somebody has approved it.
     """
-    seated = is_seated(app)  # if not, a program reads the document alone
+    seated = interactive_or_json(app)  # if not, a program reads the document alone
     if app.workspace.roles(None).has(RunRole.IMPLEMENTER):
         return
     if not seated and later:

@@ -199,14 +199,14 @@ class RunDriver:
         """The ordinary review of the step's plan."""
         app = self._app
         before = app.workspace.plan.ref(step.plan_id)
-        app.turn_to(step.plan_id)
+        app.switch_to(step.plan_id)
         try:
             decide(self._ctx, step.plan_id, full=can_be_full(app), commit=True)
         except click.exceptions.Exit as left:
             if left.exit_code == Interrupted.exit_code:
                 raise Interrupted from None
         finally:
-            app.turn_to(None)
+            app.switch_to(None)
         after = app.workspace.plan.ref(step.plan_id)
         return (before.status, before.version) != (after.status, after.version)
 
@@ -258,7 +258,7 @@ class RunDriver:
         """The answer is about what was listed: a step that changed since then is not approved."""
         app, any_done = self._app, False
         for step in waiting:
-            app.turn_to(step.plan_id)
+            app.switch_to(step.plan_id)
             try:
                 plan = ReviewedPlan(app.workspace, step.plan_id)
                 if plan.document.plan.version != step.plan_version:
@@ -272,7 +272,7 @@ class RunDriver:
                 self._ui.error(error)
                 return any_done
             finally:
-                app.turn_to(None)
+                app.switch_to(None)
             any_done = True
             self._ui.line(Text("✓ {step} approved and committed", step=step.step_id), style="green")
         return any_done

@@ -9,7 +9,7 @@ import click
 from ringi.cli.app import App
 from ringi.cli.commands.cache import no_cache
 from ringi.cli.commands.run_driver import RunDriver
-from ringi.cli.planning.driver import is_seated
+from ringi.cli.planning.driver import interactive_or_json
 from ringi.cli.planning.entry import Then
 from ringi.forges.terms import approved_here
 from ringi.kernel.lines import Style
@@ -59,7 +59,7 @@ def tell_reviews(app: App, *, program_reads: bool = True) -> None:
     if here is None:
         return
     if program_reads:
-        is_seated(app)
+        interactive_or_json(app)
     if here.each:
         words = Text(
             "A review on the forge cannot approve this: {why}. You are asked about each step here, and what "

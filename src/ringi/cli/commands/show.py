@@ -75,7 +75,7 @@ def show(
         found = app.workspace.versions.compare(plan_id, *compare, other_plan=other_plan)
         app.ui.document(found) if app.ui.as_json else show_comparison(app, found)
         return
-    app.turn_to(plan_id)
+    app.switch_to(plan_id)
     tool = app.workspace.plan
     if form:
         _show_as(app, plan_id, form, files)

@@ -99,7 +99,7 @@ def _undo_run(ctx: click.Context, app: App, run_id: str, sign: Path | None) -> N
     for plan_id in undone.to_undo:
         ctx.invoke(undo, plan=app.workspace.plan_name(plan_id), commit=True, sign=sign)
     if run.in_place:
-        app.turn_to(None)
+        app.switch_to(None)
         with lock_of(app.places.state, run_id)("undo"):
             undone_now = mark_undone(app.workspace, run_id)
         if undone_now:

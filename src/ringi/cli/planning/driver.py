@@ -46,7 +46,7 @@ from ringi.sessions.view import (
 _LEAST_TITLE: Final = 12
 
 
-def is_seated(app: App) -> bool:
+def interactive_or_json(app: App) -> bool:
     """Whether a person can read and answer. If not, a program reads: text goes to standard error."""
     seated = not app.ui.as_json and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if not seated and not app.ui.as_json:

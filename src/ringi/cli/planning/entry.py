@@ -19,7 +19,7 @@ from ringi.cli.planning.driver import (
     answered,
     approved,
     carry_out,
-    is_seated,
+    interactive_or_json,
     show_sessions,
 )
 from ringi.cli.planning.forge import tell_forge
@@ -53,7 +53,7 @@ def run(app: App, words: Sequence[str], options: dict[str, Any], then: Then) -> 
     """The exit code. `then` is done if the person wants what they approved carried out now."""
     if options["show_prompt"]:
         return _show_prompt(app, words, options["resume"])
-    seated = is_seated(app)
+    seated = interactive_or_json(app)
     if options["resume"] == CHOOSE:
         chosen = _chosen(app)
         if chosen is None:
@@ -133,7 +133,7 @@ def started(
     forge: ForgeTerms | None = None,
 ) -> int:
     """A new session that a run is to come from."""
-    view, offer = offered(app, words, seated=is_seated(app), forge=forge)
+    view, offer = offered(app, words, seated=interactive_or_json(app), forge=forge)
     view = view or app.workspace.planning.start(words, actor=app.actor, agent_brings=by_role, forge=forge)
     return planned(app, view, then, key, offer)
 
@@ -145,7 +145,7 @@ def planned(
 
     With a key the summary is signed, once everything before it is answered.
     """
-    seated = is_seated(app)
+    seated = interactive_or_json(app)
     by_model = app.workspace.planning.get(view.session_id).facts.by_model
     driver = Driver(app, view.session_id, planner_of(app.workspace, by_model=by_model), offer)
     if isinstance(view.pending, WorkPending | AgentPending):

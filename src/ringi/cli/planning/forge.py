@@ -1,7 +1,7 @@
 """A planning session that came from an issue: what was read of it, and what is said there."""
 
 from ringi.cli.app import App
-from ringi.cli.planning.driver import is_seated
+from ringi.cli.planning.driver import interactive_or_json
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.forges.intake import intake_lines, start_from_item
 from ringi.forges.progress import tell_session
@@ -11,7 +11,7 @@ from ringi.sessions.document import SessionView
 
 
 def started_from_item(app: App, named: str, *, opens_change: bool) -> SessionView:
-    is_seated(app)
+    interactive_or_json(app)
     view, intake = start_from_item(app.workspace, named, opens_change=opens_change)
     app.ui.show(intake_lines(intake))
     return view

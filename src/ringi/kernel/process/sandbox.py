@@ -188,7 +188,7 @@ def _mark_arguments(copy: str) -> tuple[str, ...]:
     return (*_AGENT_ISOLATION, "--setenv", WITH_VARIABLE, copy)
 
 
-def protected_paths(root: Path) -> tuple[Path, ...]:
+def list_protected(root: Path) -> tuple[Path, ...]:
     """What a command may not change in the workspace: a hook left there would run outside as soon as the
     person uses git. Nobody uses that of a work copy.
     """

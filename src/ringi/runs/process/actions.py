@@ -193,7 +193,7 @@ class Actions:
         beyond, tree = self._context.place.beyond(result.changed), self._book.process.tree
         if record.tool != RUN or not beyond or beyond != result.changed or not tree:
             return result, ""
-        self._context.place.stand_at(tree)
+        self._context.place.checkout(tree)
         told = Text("what it left behind was removed again: {names}", names=", ".join(beyond))
         return result._replace(changed=(), tree=tree), self._say(told)
 

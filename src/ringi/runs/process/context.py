@@ -38,7 +38,7 @@ class ModelAsker(Protocol):
 class ToolPlace(Protocol):
     """Where the tools work: a copy that can be put back."""
 
-    def stand_at(self, tree: str) -> None:
+    def checkout(self, tree: str) -> None:
         """Its files are exactly those of this tree."""
 
     def has(self, path: str) -> bool: ...

@@ -97,7 +97,7 @@ class _Execution:
         book = self.book
         if book.process.tree and not book.is_new:
             # Whatever was in flight is done again from here.
-            self._context.place.stand_at(book.process.tree)
+            self._context.place.checkout(book.process.tree)
         stuck = is_stuck(book.process)
         self._judgement.decide()
         # That of a run is resumed with the run: until the run has stopped, nobody was told.

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ringi.approvals.document import ProofKind, SignedAct
 from ringi.approvals.forge import ForgeKind, Item, ItemKind, ReviewHow, ReviewProof
-from ringi.approvals.statement import InToto, PathChange, opened
+from ringi.approvals.statement import InToto, PathChange, parse_envelope
 from ringi.errors import ForgeBusy
 from ringi.forges.document import Access, ChangeState, ReviewVerdict, approving
 from ringi.forges.port import FileOnForge
@@ -86,11 +86,11 @@ def grounds(witness: ForgeWitness | None) -> Grounds:
 
 
 def level(said: InToto, witness: ForgeWitness | None) -> Level:
-    return judged(opened(envelope(said, "")), grounds(witness)).evidence.level
+    return judged(parse_envelope(envelope(said, "")), grounds(witness)).evidence.level
 
 
 def why(said: InToto, witness: ForgeWitness | None) -> str:
-    return str(judged(opened(envelope(said, "")), grounds(witness)).why)
+    return str(judged(parse_envelope(envelope(said, "")), grounds(witness)).why)
 
 
 def test_the_forge_confirms_what_is_there_and_without_it_a_note_is_only_typed():
@@ -99,7 +99,7 @@ def test_the_forge_confirms_what_is_there_and_without_it_a_note_is_only_typed():
         assert level(said, one.witness) is Level.CONFIRMED
         assert level(said, None) is Level.TYPED
     given = judged(
-        opened(envelope(note(one.first(at="2099-01-01T00:00:00Z", url="x"), *FIRST), "")),
+        parse_envelope(envelope(note(one.first(at="2099-01-01T00:00:00Z", url="x"), *FIRST), "")),
         grounds(one.witness),
     )
     assert (given.evidence.by, given.evidence.at) == ("alice@forge.example", SEEN)
@@ -234,7 +234,7 @@ def test_a_push_after_the_review_changes_nothing_of_it():
     one = truth()
     one.forge.listed[NUMBER] = [ONE, TWO, LATER]
     one.forge.edits(NUMBER, head_commit=LATER)
-    given = judged(opened(envelope(note(one.first(), *FIRST), "")), grounds(one.witness))
+    given = judged(parse_envelope(envelope(note(one.first(), *FIRST), "")), grounds(one.witness))
     assert (given.evidence.level, given.net) == (Level.CONFIRMED, NET)
 
 
@@ -441,5 +441,5 @@ def test_only_that_kind_of_proof_is_a_review(proof: ProofKind, key: str):
     one = truth()
     made = note(one.first(), *FIRST)
     said = replace(made, predicate=replace(made.predicate, proof=proof))
-    found = judged(opened(envelope(said, key)), grounds(one.witness)).evidence.level
+    found = judged(parse_envelope(envelope(said, key)), grounds(one.witness)).evidence.level
     assert (found is Level.CONFIRMED) == (proof is ProofKind.REVIEW and not key)
