@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bench.measure import Figure, size
 from bench.scratch import opened, scratch
-from ringi.engine.outline import outline, similar_outline
+from ringi.sessions.outline import outline, similar_outline
 from tests.fakes.model_server import ModelServer, Request
 
 FILES = {

@@ -24,7 +24,8 @@ from bench.snapshots import repository
 from ringi.app.api import Workspace
 from ringi.cli.recheck import Recheck
 from ringi.plans.check import add_checks
-from ringi.plans.document import ActionSpec, SpecKind
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.check_result import CheckResult
 from ringi.tree.copy_run import remove_kept
 from ringi.tree.snapshot import Snapshots

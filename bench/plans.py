@@ -18,7 +18,8 @@ from bench.scratch import approved, fill, ledger_of, opened, scratch
 from ringi.app.api import Workspace
 from ringi.approvals.document import TypedAnswer
 from ringi.patch.render import FileDelta, FileSide, render_patch
-from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec
 
 SYNCS = "fsync,fdatasync,syncfs,sync,sync_file_range,msync"
 # % time, seconds, microseconds a call, calls, errors, name

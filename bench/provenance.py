@@ -20,8 +20,8 @@ from ringi.approvals.statement import (
     build_envelope,
     to_sign,
 )
+from ringi.forges.clone import verifying
 from ringi.kernel.codec import blob_id, digest
-from ringi.provenance.open import verifying
 from ringi.provenance.verdict import Mode
 from ringi.provenance.verify_range import range_of, verify_range
 

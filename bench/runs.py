@@ -21,10 +21,11 @@ from bench.scratch import SomebodyThere
 from bench.snapshots import repository
 from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.document import TypedAnswer
-from ringi.plans.document import ALL_SPECS
-from ringi.runs.document import Review, Run, RunPhase
+from ringi.engine.run_state import RunPhase
+from ringi.runs.document import Review, Run
 from ringi.runs.drive import RunOptions, run_steps
 from ringi.runs.start import ReviewedRun, start_from_file
+from ringi.tree.action_spec import ALL_SPECS
 
 RINGI = str(Path(sys.executable).with_name("ringi"))
 FILES = size(7_000, 20)

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ringi.app.api import Workspace, open_workspace
+from ringi.app.store import Store
 from ringi.approvals.document import TypedAnswer
 from ringi.kernel.system import new_id
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.plans.document import ALL_SPECS, ActionSpec, Plan, PlanDocument, PlanState, PlanStatus, SpecKind
-from ringi.runs.store import Store
+from ringi.plans.document import Plan, PlanDocument, PlanState, PlanStatus
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec
 
 
 class SomebodyThere:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tools import catalog
 
-from ringi.kernel.process.agent_above import PRIVATE_VARIABLES
+from ringi.agents.agent_above import PRIVATE_VARIABLES
 from tests.helpers import copied
 from tests.search_path import search_path
 

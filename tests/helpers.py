@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Final
 
 from ringi.app.api import Workspace, open_workspace
+from ringi.app.store import Store
 from ringi.approvals.document import ApprovalRequest, TypedAnswer
 from ringi.approvals.signers import digest_of
 from ringi.approvals.signers_document import RequiredProof
 from ringi.kernel.text import Text
-from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
-from ringi.runs.store import Store
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec, SpecSelection
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 NOBODY: Final = 65534

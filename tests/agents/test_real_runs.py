@@ -10,7 +10,8 @@ import pytest
 
 from ringi import open_workspace
 from ringi.approvals.document import TypedAnswer
-from ringi.runs.document import Run, RunPhase, StepStatus, StopCode
+from ringi.engine.run_state import RunPhase, StepStatus
+from ringi.runs.document import Run, StopCode
 from ringi.runs.drive import RunOptions, run_steps
 from ringi.runs.start import ReviewedRun, start_from_file
 from tests.agents.agent_desk import AgentDesk, agent_desk

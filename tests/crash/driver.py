@@ -22,12 +22,13 @@ import ringi
 from ringi.approvals.document import TypedAnswer
 from ringi.cli.main import main as ringi_main
 from ringi.engine.process import ActionState
+from ringi.engine.run_state import OVER, StepStatus
 from ringi.forges.offer import offer_run
 from ringi.plans.answer_document import NewContent
 from ringi.plans.document import PlanStatus
 from ringi.plans.review_merge import merge_if_clean
 from ringi.plans.reviewed_plan import ReviewedPlan
-from ringi.runs.document import OVER, Run, StepStatus, StopCode
+from ringi.runs.document import Run, StopCode
 from ringi.runs.drive import RunOptions, cancel_run, run_steps
 from ringi.runs.replan import replan
 from ringi.runs.start import ReviewedRun, covering

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ringi.runs.document import OVER, Review, Run, RunPhase
+from ringi.engine.run_state import OVER, RunPhase
+from ringi.runs.document import Review, Run
 from tests.crash.killing import KILLED, Driver
 from tests.functional.beside_desk import WALLS
 from tests.functional.run_desk import FILES, RunDesk, git, project

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ringi.plans.document import ActionSpec, SpecKind
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 
 PLAIN = 0o644
 Files = Mapping[str, tuple[bytes, int]]

@@ -12,7 +12,9 @@ import pytest
 
 from ringi.errors import UnknownCommand
 from ringi.kernel.process.supervisor import processes
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.file_state import OpStatus
 from tests.crash.test_cut_off import CHILD, REPOSITORY
 from tests.fakes import mcp_server

@@ -11,7 +11,9 @@ import pytest
 
 from ringi.errors import EffectsUnknown, NoChannel, NotFound, UnknownCommand
 from ringi.kernel.text import Text
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.file_state import OpStatus
 from tests.functional.desk import RINGI
 from tests.helpers import (

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 import ringi
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
 from ringi.plans.review_merge import merge_if_clean
 from ringi.plans.reviewed_plan import ReviewedPlan
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from tests.crash.killing import EVERY, KILLED
 from tests.fakes.people import SeatedPerson
 from tests.helpers import approve

@@ -13,10 +13,10 @@ import pytest
 
 from ringi.app.api import open_workspace
 from ringi.app.doctor import doctor_of
+from ringi.engine.run_state import RunPhase
 from ringi.errors import NotFound
 from ringi.kernel import codec
 from ringi.models.usage import TokenUsage
-from ringi.runs.document import RunPhase
 from ringi.sessions.document import PlanningSession, SessionStatus
 from ringi.sessions.operations import consistent
 from tests.fakes.model_server import ModelServer, Request

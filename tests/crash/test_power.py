@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ringi.app.integrity import verify
 from ringi.ledger.head import Head
-from ringi.plans.document import ActionSpec, PlanStatus
+from ringi.plans.document import PlanStatus
+from ringi.tree.action_spec import ActionSpec
 from tests.crash import scenarios
 from tests.crash.killing import EVERY, moments
 from tests.crash.scenarios import Picture, Scenario

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ringi.engine.run_state import RunPhase
 from ringi.errors import RunOver
 from ringi.plans.document import PlanStatus
-from ringi.runs.document import RunPhase, StopCode
+from ringi.runs.document import StopCode
 from ringi.runs.drive import cancel_run
 from tests.crash.killing import EVERY, FULL, KILLED, Driver
 from tests.crash.run_bureau import Bureau, Ended, Story

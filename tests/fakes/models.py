@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ringi.app.store import Store
 from ringi.config.keys import DEFAULTS
 from ringi.kernel import codec
 from ringi.kernel.system import new_id
@@ -22,7 +23,6 @@ from ringi.models.prompt import (
 )
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.project.context import Context, Gathered, ProjectFacts
-from ringi.runs.store import Store
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.people import SteppingClock
 from tests.fakes.workspaces import bare_workspace

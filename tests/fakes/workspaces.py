@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from ringi.app.projection import Projection
+from ringi.app.store import Store
 from ringi.app.upkeep import LedgerUpkeep
 from ringi.app.workspace import Workspace
 from ringi.approvals.signing import SshSignatures
 from ringi.config.keys import DEFAULTS
 from ringi.kernel.places import Places
 from ringi.kernel.telemetry.port import SILENT
-from ringi.runs.store import Store
 from tests.fakes.people import SeatedPerson, SteppingClock
 
 

@@ -9,16 +9,16 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from ringi.app.store import Store
 from ringi.app.workspace import Workspace
 from ringi.approvals.document import TypedAnswer
 from ringi.config.keys import LimitsConfig, RunConfig
 from ringi.kernel.fs import FileSystem
 from ringi.kernel.lock import FileLock
 from ringi.kernel.system import new_id
-from ringi.plans.document import ActionSpec
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
-from ringi.runs.store import Store
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.commands import WorkspaceCommands
 from ringi.tree.tree import Tree
 from tests.fakes.models import ShownProject

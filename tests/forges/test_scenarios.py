@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.forge import ForgeKind
-from ringi.runs.document import RunPhase
+from ringi.engine.run_state import RunPhase
 from tests.forges.conftest import pytestmark
 from tests.forges.emulated import EmulatedHands, emulated
 from tests.functional.forge_scenarios import (

@@ -14,7 +14,7 @@ from ringi.config.load import load
 from ringi.kernel.places import places_of
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
-from ringi.plans.configured_commands import PlanCommands
+from ringi.tree.commands import commands_in
 from tests.functional.desk import Desk
 from tests.helpers import copied
 
@@ -69,5 +69,5 @@ def run_command(desk: Desk, argv: list[str], **variables: str) -> str:
     """What a command of a plan prints, in the workspace and the sandbox."""
     environment = {**os.environ, **variables}
     config = load(desk.root, environment)
-    commands = PlanCommands(places_of(desk.root, environment), config, environment)
+    commands = commands_in(desk.root, places_of(desk.root, environment), config, environment)
     return commands.run(argv, "", timeout_sec=60, sandboxed=True).output

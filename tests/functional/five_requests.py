@@ -8,8 +8,8 @@ import msgspec
 
 from ringi.app.api import open_workspace
 from ringi.engine.compile import RunNames, compile_run_plan
+from ringi.engine.design import Design
 from ringi.engine.run_parts import PartsInput
-from ringi.sessions.document import Design
 from tests.fakes.model_server import ModelServer
 from tests.fakes.reading_model import SLOW, answer
 from tests.functional.desk import Desk

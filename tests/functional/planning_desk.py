@@ -174,7 +174,7 @@ LOADED_TO_PLAN = (
     "ringi.engine.phases",
     "ringi.engine.plan_checks",
     "ringi.engine.plan_prompts",
-    "ringi.engine.prompts",
+    "ringi.sessions.prompts",
     "ringi.engine.revise",
     "ringi.engine.run_parts",
     "ringi.engine.split",

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ringi import open_workspace
-from ringi.agents.launch import make_copy
+from ringi.beside.launch import make_copy
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.models.usage import Spent

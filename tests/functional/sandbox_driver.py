@@ -20,8 +20,9 @@ from typing import Any
 
 from ringi.config.load import load
 from ringi.kernel.places import places_of
-from ringi.plans.configured_commands import ConfiguredChecks, PlanCommands
 from ringi.tree.check_result import CheckPhase
+from ringi.tree.commands import commands_in
+from ringi.tree.copy_run import checks_of
 
 MARK = "ringi-escaped"
 SEALED = ("settings.json", "settings.local.json", "hooks", "commands", "agents", "skills", "plugins")
@@ -288,14 +289,15 @@ def run_outside(world: World) -> str:
 
 def run_command(world: World) -> str:
     config = load(world.root, world.environment)
-    commands = PlanCommands(places_of(world.root, world.environment), config, world.environment)
+    places = places_of(world.root, world.environment)
+    commands = commands_in(world.root, places, config, world.environment)
     return commands.run(argv(world, "command"), "", timeout_sec=TIMEOUT_SEC, sandboxed=True).output
 
 
 def run_check(world: World) -> str:
     config = load(world.root, world.environment)
     places = places_of(world.root, world.environment)
-    checks = ConfiguredChecks(places, config, world.environment, lambda _: None)
+    checks = checks_of(places, config, world.environment, lambda _: None)
     assert checks.sandboxed()
     (result,) = checks([shlex.join(argv(world, "command"))], {}, CheckPhase.DRY)
     return result.output

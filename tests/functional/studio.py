@@ -13,7 +13,6 @@ from typing import Any
 from ringi.app.api import Workspace
 from ringi.config.keys import DecompositionLevel
 from ringi.engine.document import CompletionSummary, PlanningDocument
-from ringi.engine.outline import engine_of
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import ActionRecord, ActionState, Process, ProcessPhase
 from ringi.kernel.fs import OsFileSystem
@@ -25,6 +24,7 @@ from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine
 from ringi.runs.role_model import BudgetedModel, ModelLimits
 from ringi.runs.tool_box import tool_box
+from ringi.sessions.outline import engine_of
 from ringi.tools.effects import ErrorKind
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_steps import checkout

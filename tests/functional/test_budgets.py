@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.engine.run_state import RunPhase
 from ringi.errors import BudgetUsed
 from ringi.models.budget import SpentOn, by_phase
 from ringi.models.prompt import Budget, Material, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.runs.document import RunPhase, StopCode
+from ringi.runs.document import StopCode
 from ringi.runs.role_model import BudgetedModel, BudgetLimit, ModelLimits
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional import warm

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from ringi.approvals.document import TypedAnswer
-from ringi.runs.document import Review, Run, RunPhase
+from ringi.engine.run_state import RunPhase
+from ringi.runs.document import Review, Run
 from ringi.sessions.document import ApprovalPending, ApprovedSession
 from tests.crash.killing import FULL
 from tests.fakes.model_server import ModelServer, Request

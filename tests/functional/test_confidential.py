@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.runs.document import RunPhase
+from ringi.engine.run_state import RunPhase
 from tests.fakes.trace_receiver import TraceReceiver
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import open_workspace
-from ringi.runs.document import Review, RunPhase, StepStatus, StopCode
+from ringi.engine.run_state import RunPhase, StepStatus
+from ringi.runs.document import Review, StopCode
 from ringi.runs.give_feedback import LONGEST
 from tests.fakes.people import AgentAtWork, SeatedPerson
 from tests.functional.desk import Desk

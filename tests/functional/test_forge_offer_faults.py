@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.forge import ForgeKind
-from ringi.runs.document import RunPhase, StopCode
+from ringi.engine.run_state import RunPhase
+from ringi.runs.document import StopCode
 from tests.functional.forge_desk import ALIKE, BRANCH, KINDS, ForgeDesk, forge_desk
 from tests.functional.run_desk import git
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.forge import ForgeKind
-from ringi.runs.document import RunPhase
+from ringi.engine.run_state import RunPhase
 from tests.functional.forge_scenarios import SCENARIOS, Task, merged_and_verified, on_a_small_forge
 
 DOCS = Path(__file__).parents[2] / "docs"

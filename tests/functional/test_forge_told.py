@@ -7,10 +7,11 @@ import pytest
 from msgspec import UNSET
 
 from ringi.approvals.forge import ForgeKind
+from ringi.engine.run_state import RunPhase
 from ringi.forges.watch_project import Standing
 from ringi.kernel.text import in_language
 from ringi.ledger.subject import short
-from ringi.runs.document import RunPhase, StopCode
+from ringi.runs.document import StopCode
 from tests.functional.desk import Desk
 from tests.functional.issue_desk import IssueDesk, issue_desk
 from tests.functional.run_desk import FIX, a_plan, a_step

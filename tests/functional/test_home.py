@@ -17,8 +17,9 @@ from ringi.cli.ui import width
 from ringi.kernel import codec
 from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import process_start
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.tool import PlanTool
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from tests.fakes.people import SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import LOADED_TO_PLAN, imported

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ringi.app.store import Store
 from ringi.config.keys import DecompositionLevel, Depth, RevisionConfig
 from ringi.engine.answers import NewReplan
 from ringi.engine.document import (
@@ -33,7 +34,6 @@ from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine, Suggestion
 from ringi.runs.process.revisions import Stuck, revise
-from ringi.runs.store import Store
 from ringi.runs.tool_box import ToolBox
 from ringi.tools.effects import ErrorKind, FindingKind, ToolEffect
 from ringi.tools.ports_process import ToolResult

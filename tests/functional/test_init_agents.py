@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.agents.setup import present
+from ringi.beside.setup import present
 from tests.functional.desk import MENU, Desk, Terminal
 from tests.tables import each
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ringi.runs.document import RunPhase, StepStatus
+from ringi.engine.run_state import RunPhase, StepStatus
 from tests.functional.beside_desk import walled
 from tests.functional.mcp_desk import SPEC, RawClient
 from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from ringi.engine.run_state import RunPhase
 from ringi.forges.progress import of_run
-from ringi.runs.document import RunPhase
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, project

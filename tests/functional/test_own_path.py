@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ringi.agents.copies import of_agents
 from ringi.agents.state import AgentState
 from ringi.app.api import open_workspace
+from ringi.beside.copies import of_agents
 from tests.functional.beside_desk import HomeDesk, home_desk, rechecked, walled
 from tests.helpers import make_files
 

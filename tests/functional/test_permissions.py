@@ -11,10 +11,12 @@ import pytest
 
 from ringi.app.api import open_workspace
 from ringi.approvals.document import ProofKind, TypedAnswer
-from ringi.engine.outline import outline
+from ringi.engine.run_state import RunPhase
 from ringi.errors import BadGrant, InvalidSpecs, NotPermitted, NotTogether, UnfitSpecs
-from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind
-from ringi.runs.document import Review, RunPhase, StopCode
+from ringi.policy.spec_kind import SpecKind
+from ringi.runs.document import Review, StopCode
+from ringi.sessions.outline import outline
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec
 from tests.fakes.people import SeatedPerson
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk

@@ -13,8 +13,9 @@ from ringi.cli.main import main
 from ringi.plans import capture as project
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
-from ringi.plans.document import ALL_SPECS, ActionSpec, SpecKind, SpecSelection
 from ringi.plans.from_patch import propose_change
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec, SpecSelection
 from tests.functional.desk import Desk
 from tests.helpers import Person, approve, proposed, undo, untouched, write
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from ringi.engine.run_state import RunPhase
 from ringi.errors import BadBrought, BudgetUsed
-from ringi.runs.document import Run, RunPhase, StopCode
+from ringi.runs.document import Run, StopCode
 from ringi.runs.replan import replan
 from ringi.sessions.document import ApprovalPending
 from tests.fakes.model_server import ModelServer, Say

@@ -12,7 +12,8 @@ import pytest
 
 from ringi.engine.document import NEEDS_PERSON
 from ringi.engine.process import ActionState, Process, Wait
-from ringi.runs.document import RunPhase, StopCode
+from ringi.engine.run_state import RunPhase
+from ringi.runs.document import StopCode
 from ringi.runs.give_feedback import give_feedback
 from ringi.tools.effects import ErrorKind
 from tests.functional.beside_desk import walled

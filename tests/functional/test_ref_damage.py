@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.statement import NOTES
+from ringi.engine.run_state import RunPhase
 from ringi.kernel.process.refs import ASIDE
-from ringi.runs.document import RunPhase
 from ringi.runs.undo import undo_run
 from tests.fakes.signing import RealKey
 from tests.functional.desk import MENU, Desk

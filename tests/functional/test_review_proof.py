@@ -10,8 +10,8 @@ from ringi.approvals.document import ReviewAnswer
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project, ReviewHow, ReviewProof
 from ringi.errors import NotProven, ReviewRefused
 from ringi.forges.document import approving
-from ringi.plans.document import ALL_SPECS
 from ringi.runs.step_plan import step_end
+from ringi.tree.action_spec import ALL_SPECS
 from tests.functional.desk import Desk
 from tests.support.forge_server import ForgeServer
 from tests.unit.usecases.offered import offer_on_forge, offered_step, run_git

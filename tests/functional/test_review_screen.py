@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from ringi import ActionSpec, SpecKind, open_workspace
-from ringi.plans.document import Encoding, PlanState, PlanStatus
+from ringi.plans.document import PlanState, PlanStatus
 from ringi.plans.effects import packed
+from ringi.tree.action_spec import Encoding
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
 

@@ -9,7 +9,8 @@ import pytest
 
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
-from ringi.runs.document import Severity, StepState, StopCode
+from ringi.models.prompt import Severity
+from ringi.runs.document import StepState, StopCode
 from tests.fakes.model_server import Huge, ModelServer, Say
 from tests.functional.beside_desk import walled
 from tests.functional.role_desk import RoleDesk, plan, role_desk, spent

@@ -13,16 +13,18 @@ from typing import Any
 import pytest
 
 from ringi.approvals.document import TypedAnswer
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import BranchRefused, CheckFailed, MainBranch, RunOver, StepNotCommitted, UnfitForRun
 from ringi.kernel.text import Text
 from ringi.plans.answer_document import NewContent
-from ringi.plans.document import ALL_SPECS, PlanStatus
+from ringi.plans.document import PlanStatus
 from ringi.plans.tool import PlanTool
-from ringi.runs.document import Review, RunPhase, StepStatus, StopCode
+from ringi.runs.document import Review, StopCode
 from ringi.runs.drive import cancel_run
 from ringi.runs.grant import GrantOptions, draft_for_run
 from ringi.runs.report import status_of
 from ringi.runs.start import start_from_file
+from ringi.tree.action_spec import ALL_SPECS
 from ringi.tree.tree import Tree
 from tests.fakes.hooked import HookedFileSystem
 from tests.functional.beside_desk import walled

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import NoChannel, NotAmended, RunOver
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.answer_document import NewContent
-from ringi.runs.document import Run, RunPhase, StepStatus, StopCode
+from ringi.runs.document import Run, StopCode
 from ringi.runs.drive import RunOptions, cancel_run, run_steps
 from ringi.runs.run_workspace import RunEvent
 from tests.fakes.people import AgentAtWork

@@ -13,18 +13,21 @@ from msgspec.structs import replace
 
 from ringi.approvals.document import ProofKind
 from ringi.approvals.grant_document import GrantScope, counted
+from ringi.engine.run_state import RunPhase
 from ringi.errors import BadGrant, GrantSpent, NoChannel, NotFound, UnlistedKey, WrongAnswer
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.models.usage import Spent
 from ringi.plans.answer_document import NewContent
-from ringi.plans.approve import subject_now
-from ringi.plans.document import ALL_SPECS, PlanStatus, SpecKind
+from ringi.plans.approve import subject_now, use_grant
+from ringi.plans.document import PlanStatus
 from ringi.plans.verify import verify_plan
 from ringi.policy.risk_level import Risk
-from ringi.runs.document import Run, RunPhase, StopCode
+from ringi.policy.spec_kind import SpecKind
+from ringi.runs.document import Run, StopCode
 from ringi.runs.drive import cancel_run
 from ringi.runs.grant import GrantOptions, draft_for_run
+from ringi.tree.action_spec import ALL_SPECS
 from tests.fakes.people import AgentAtWork, SeatedPerson
 from tests.fakes.signing import RealKey
 from tests.functional.beside_desk import walled
@@ -395,7 +398,7 @@ def test_two_at_once_do_not_share_the_last_step(desk: RunDesk):
             subject = subject_now(there, stored.document, ALL_SPECS, asked.expires_at)
             barrier.wait()
             try:
-                there.grants.approve(stored, grant, asked, codec.canonical(subject))
+                use_grant(there, stored, grant, asked, codec.canonical(subject))
             except GrantSpent as error:
                 refused.append(error)
 

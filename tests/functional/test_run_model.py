@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ringi.engine.process import ActionState, Wait
-from ringi.runs.document import Run, RunPhase, StopCode
+from ringi.engine.run_state import RunPhase
+from ringi.runs.document import Run, StopCode
 from ringi.runs.give_feedback import give_feedback
 from tests.fakes.model_server import ModelServer, Request, Say
 from tests.functional.beside_desk import walled

@@ -12,19 +12,12 @@ from msgspec.structs import replace
 from ringi.app.api import open_workspace
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.kernel.places import places_of
 from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.models.prompt import Severity
 from ringi.models.usage import Spent
-from ringi.runs.document import (
-    Attempt,
-    Finding,
-    Run,
-    RunPhase,
-    Severity,
-    StepState,
-    StepStatus,
-    StopCode,
-)
+from ringi.runs.document import Attempt, Finding, Run, StepState, StopCode
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
 from tests.helpers import ledger_of

@@ -77,7 +77,7 @@ def _as_second(base: Path, packages: str) -> list[str]:
     program.chmod(0o4755)
     become = [setpriv, f"--reuid={SECOND}", f"--regid={SECOND}", "--clear-groups"]
     # Python itself can be started by whoever may read everything until then; what it starts cannot.
-    loaded = "import os, sys, ringi.plans.configured_commands"
+    loaded = "import os, sys, ringi.tree.copy_run"
     wanted = f"{loaded}; os.execv(sys.executable, [sys.executable, '-c', 'pass'])"
     for python in (PYTHON, "/usr/bin/python3"):
         tried = subprocess.run(

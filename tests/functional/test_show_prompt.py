@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.engine.prompts import KINDS
 from ringi.models.turns import compact_schema
+from ringi.sessions.prompts import KINDS
 from tests.fakes.model_server import ModelServer, Say, Status
 from tests.functional.desk import Desk
 from tests.tables import each

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import CheckFailed
 from ringi.forges.progress import of_run
 from ringi.plans.answer_document import NewContent
 from ringi.runs.changed_steps import follow_plans
-from ringi.runs.document import RunPhase, StepStatus, StopCode
+from ringi.runs.document import StopCode
 from tests.functional.beside_desk import walled
 from tests.functional.desk import MENU, Desk
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, by_step, git, project

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from ringi.approvals.forge import ForgeKind
+from ringi.engine.run_state import RunPhase
 from ringi.forges.configured_watch import watching_lock
-from ringi.runs.document import RunPhase
 from tests.functional.desk import RINGI, Desk
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from ringi.approvals.forge import ForgeKind, Project
+from ringi.engine.run_state import RunPhase
 from ringi.errors import Busy, ForgeRejected, ForgeUnreachable, NoChannel
 from ringi.forges.configured_watch import watching_lock
 from ringi.forges.document import ForgeReview
 from ringi.forges.port import ChangeRequests, CodeHost
 from ringi.forges.watch import LONGEST_PAUSE, watch
 from ringi.forges.watch_project import Standing
-from ringi.runs.document import Run, RunPhase, StopCode
+from ringi.runs.document import Run, StopCode
 from ringi.runs.drive import RunOptions
 from tests.fakes.people import AgentAtWork
 from tests.functional.run_desk import FIX, a_plan, a_step

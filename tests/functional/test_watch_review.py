@@ -6,9 +6,10 @@ import pytest
 
 from ringi.approvals.document import ProofKind, Strength
 from ringi.approvals.forge import ForgeKind
+from ringi.engine.run_state import RunPhase
 from ringi.forges.watch_project import NewsKind, Standing
 from ringi.kernel.text import in_language
-from ringi.runs.document import Run, RunPhase
+from ringi.runs.document import Run
 from tests.functional.run_desk import FIX, a_plan, a_step, by_step
 from tests.functional.watch_desk import WatchDesk, alike, each_forge, github, gitlab, state, watch_desk
 from tests.support.forge_server import ChangeThing

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from ringi.approvals.forge import ForgeKind
+from ringi.engine.run_state import StepStatus
 from ringi.forges.watch_project import Standing
-from ringi.runs.document import StepStatus, StopCode
+from ringi.runs.document import StopCode
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, gitlab, watch_desk
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ringi import DropSpec, open_workspace
-from ringi.agents.copies import of_agents
-from ringi.plans.feedback import Side
+from ringi.approvals.feedback import Side
+from ringi.beside.copies import of_agents
 from ringi.tree.copy import Supervisor
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.functional.desk import RINGI, Desk

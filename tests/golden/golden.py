@@ -17,8 +17,10 @@ from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.kernel import codec
 from ringi.plans.answer_document import NewContent
 from ringi.plans.check import add_checks
-from ringi.plans.document import ALL_SPECS, ActionSpec, Encoding, MessageRef, SpecKind
+from ringi.plans.document import MessageRef
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec, Encoding
 from ringi.tree.check_result import CheckResult
 from tests.fakes.models import Desk
 from tests.fakes.signing import RealKey

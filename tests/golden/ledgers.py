@@ -28,10 +28,12 @@ from ringi.plans.answer_document import NewContent
 from ringi.plans.capture import state_now
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import PlanBasis, Trigger
-from ringi.plans.document import ALL_SPECS, ActionSpec, Encoding, MessageRef, SpecKind, SpecSelection
+from ringi.plans.document import MessageRef
 from ringi.plans.from_patch import file_diffs, propose_change
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
 from ringi.sessions.document import DecisionPending, QuestionPending
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec, Encoding, SpecSelection
 from tests.crash.killing import KILLED, Driver
 from tests.fakes.people import SeatedPerson, SteppingClock
 from tests.fakes.signing import RealKey

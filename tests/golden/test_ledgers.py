@@ -15,8 +15,10 @@ from ringi.app.api import Workspace, open_workspace, verify_plan
 from ringi.approvals.document import TypedAnswer
 from ringi.errors import RingiError
 from ringi.ledger.connection import DATABASE
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
+from ringi.policy.spec_kind import SpecKind
 from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus
+from ringi.tree.action_spec import ActionSpec
 from tests.fakes.people import SeatedPerson
 from tests.functional.planning_desk import PlanningDesk
 from tests.golden.ledgers import HERE, SESSIONS, STATUSES, make_cut_off, make_ledger

@@ -16,9 +16,10 @@ import pytest
 from tools import real_model
 
 from ringi.app.api import Workspace, open_workspace
+from ringi.engine.run_state import RunPhase
 from ringi.errors import SessionFailed
 from ringi.kernel.codec import decode_foreign
-from ringi.runs.document import Run, RunPhase
+from ringi.runs.document import Run
 from ringi.sessions.document import (
     ApprovalPending,
     ApprovedSession,

@@ -29,7 +29,8 @@ import pytest
 from ringi.app.integrity import verify
 from ringi.kernel.fs import FileSystem
 from ringi.ledger.head import Head
-from ringi.plans.document import PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
+from ringi.policy.spec_kind import SpecKind
 from ringi.tree.file_state import OpStatus
 from tests.crash import scenarios
 from tests.crash.scenarios import Picture, Scenario, laid_out, taken

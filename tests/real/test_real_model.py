@@ -14,7 +14,8 @@ from tools.packages import FOLDER, PACKAGES
 from tools.tasks import python_of
 
 from ringi.engine.process import ActionState
-from ringi.runs.document import Review, RunPhase
+from ringi.engine.run_state import RunPhase
+from ringi.runs.document import Review
 from ringi.tools.effects import ErrorKind
 from tests.fakes.model_server import ModelServer, Request
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, git, project

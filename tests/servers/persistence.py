@@ -5,8 +5,9 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ringi.engine.run_state import RunPhase
 from ringi.plans.document import PlanStatus
-from ringi.runs.document import RunPhase, StopCode
+from ringi.runs.document import StopCode
 from tests.crash.killing import KILLED, Driver
 from tests.crash.office import Office
 

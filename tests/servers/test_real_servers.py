@@ -13,10 +13,11 @@ import pytest
 from tools.servers import FOLDER
 
 from ringi.config.keys import Config
-from ringi.plans.document import ActionSpec, SpecKind
+from ringi.policy.spec_kind import SpecKind
 from ringi.runs.configured_tools import server_tools
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.mcp_servers import McpServers
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.file_state import OpStatus
 from tests.helpers import approved, assert_whole, holds_soon, open_scratch, undo
 

@@ -12,7 +12,7 @@ import click
 from ringi.kernel.process.wire import claim_wire
 
 if TYPE_CHECKING:
-    from ringi.agents.words import Printer
+    from ringi.beside.words import Printer
 
     class OwnPrinter(Printer, Protocol):
         out: TextIO

@@ -40,7 +40,7 @@ from ringi.acp.turns import PATIENCE_SEC, Turns
 from ringi.acp.updates import Updates
 from ringi.acp.wire import Inlet, Outlet
 from ringi.acp.work import Work
-from ringi.agents.words import Printer
+from ringi.beside.words import Printer
 from ringi.errors import Interrupted, RingiError
 from ringi.kernel.process.wire import Wire
 from ringi.kernel.text import Text

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ringi.acp.paths import ProjectPaths
-from ringi.agents.turns import changes_of
+from ringi.beside.turns import changes_of
 from ringi.kernel.lines import Line
 from ringi.kernel.text import Text, show_value, translate, visible
 from ringi.plans.document import PlanRef

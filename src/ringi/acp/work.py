@@ -15,13 +15,13 @@ from msgspec import UNSET, UnsetType
 
 from ringi.acp.paths import ProjectPaths
 from ringi.acp.thread import ShownPlan, ThreadPrinter, shown_plan
-from ringi.agents import launch as beside
-from ringi.agents.copies import make_room, remove_settled
 from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclosed, place_in_sandbox, writable_places
 from ringi.agents.socket import AgentSocket
-from ringi.agents.turns import begin_turn, bring, changed_meanwhile, copy_of
-from ringi.agents.words import Printer, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.app.api import Workspace, open_workspace
+from ringi.beside import launch as beside
+from ringi.beside.copies import make_room, remove_settled
+from ringi.beside.turns import begin_turn, bring, changed_meanwhile, copy_of
+from ringi.beside.words import Printer, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.config.keys import Config
 from ringi.errors import NoSuchProgram, RingiError
 from ringi.kernel.lines import Line

@@ -1,8 +1,8 @@
-"""Agents: one record each, how they are started in a copy, resumed, confined and recognised.
+"""Agents: one record each, how they are started, confined, read and recognised.
 
-`table` has the records, `launch` runs an agent in a copy and makes a plan of what it changed, `resume`
-sends the person's feedback back to it, `sandbox` and `state` say what it can see and keep, `claude_hook`
-decides which edits Claude Code may make, `setup` adds ringi to the agents' own configuration.
+`table` has the records, `command_line` and `record` say how each is called, `output` reads what it prints,
+`sandbox` and `state` say what it can see and keep, `agent_above` tells whether one started us, `claude_hook`
+decides which edits Claude Code may make, `editors` and `entries` add ringi to their own configuration.
 
-Start with `table` and `launch`. An agent proposes; nothing here lets one approve.
+Start with `table`. Nothing here knows of plans: what happens to an agent's changes is in `beside`.
 """

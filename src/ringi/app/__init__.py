@@ -1,8 +1,8 @@
-"""A workspace put together: the one place that picks adapters, and the public Python API.
+"""A workspace put together, and the public Python API.
 
-`api` is what `import ringi` offers; `assemble` picks the adapters; `context` is an open workspace as
-operations see it; `integrity`, `projection` and `upkeep` work on the rows of all subjects, `lists` on what
-lists show of them; `init`, `doctor_checks`, `restore` and `ci` set a workspace up and mend it.
+`api` is what `import ringi` offers; `workspace` has the one context that every operation takes, and opens it;
+`store` composes the ledger from the rows of all subjects; `integrity`, `projection` and `upkeep` work on all
+of them, `lists` on what lists show; `init`, `doctor_checks`, `restore` and `ci` set one up and mend it.
 
-Start with `assemble`. Interfaces call it; no subject may import it.
+Start with `workspace`. Interfaces call it; subjects name its type and import nothing of it.
 """

@@ -8,22 +8,15 @@ from ringi.approvals.document import ApprovedPlan, SignedAnswer, TypedAnswer
 from ringi.approvals.grant_document import GrantScope
 from ringi.errors import RingiError
 from ringi.plans.answer_document import DropHunks, DropSpec, NewContent
-from ringi.plans.document import (
-    ActionSpec,
-    DiffSummary,
-    MessageRef,
-    PlanPreview,
-    PlanRef,
-    SpecKind,
-    SpecSelection,
-    ValidationReport,
-)
+from ringi.plans.document import DiffSummary, MessageRef, PlanPreview, PlanRef, ValidationReport
 from ringi.plans.execution import ExecutionResult, FileOpOutcome
 from ringi.plans.tool import PlanTool
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, SpecSelection
 
 if TYPE_CHECKING:
-    from ringi.app.check_document import check_document
     from ringi.plans.verify import verify_plan
+    from ringi.runs.check_document import check_document
     from ringi.sessions.tool import PlanningTool
 
 __all__ = [
@@ -55,7 +48,7 @@ __all__ = [
 
 _LATER: Final = {
     "PlanningTool": "ringi.sessions.tool",
-    "check_document": "ringi.app.check_document",
+    "check_document": "ringi.runs.check_document",
     "verify_plan": "ringi.plans.verify",
 }
 """Loaded on first use: who opens a workspace mostly plans nothing."""

@@ -12,12 +12,12 @@ from ringi.ledger.vault import SealedFiles, can_encrypt
 from ringi.sessions.plan_cache import PlanCache, accepted
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.config.keys import Config
     from ringi.kernel.places import Places
     from ringi.kernel.system import Clock
     from ringi.models.prompt import LanguageModel
     from ringi.runs.role_work import RoleTask
-    from ringi.runs.store import Store
 
 TALLY: Final = "cache_saved"
 """In the ledger's meta: calls and tokens that were not needed, as "12 34567"."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.agents.setup import present_text, propose_files
 from ringi.approvals.forge import ForgeKind
+from ringi.beside.setup import present_text, propose_files
 from ringi.errors import InTheWay
 from ringi.kernel.text import Text
 

@@ -13,8 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from ringi.agents.copies import MEGABYTE, abandoned, kept, make_room, remove_settled, size_of, too_much
 from ringi.app.restore import restore_plans, restore_sessions
+from ringi.beside.copies import MEGABYTE, abandoned, kept, make_room, remove_settled, size_of, too_much
 from ringi.errors import FolderUnusable, LedgerCorrupt, NoChannel, RingiError, TooManyFiles, WorkKept
 from ringi.kernel.fs import OsFileSystem, folder_unusable
 from ringi.kernel.places import Places
@@ -23,7 +23,7 @@ from ringi.kernel.process.environment import CACHE_VARIABLE, SYSTEM_PATH
 from ringi.kernel.system import list_ignored_variables
 from ringi.kernel.text import Text
 from ringi.ledger.moved import MovedLedger
-from ringi.provenance.ref_damage import damaged_refs, mend_refs
+from ringi.runs.ref_damage import damaged_refs, mend_refs
 from ringi.tools.ports_process import ServerState
 from ringi.tree.copy_layout import private_folder
 

@@ -3,9 +3,11 @@
 The chain covers the number of entries in a session's logs, not their text.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -26,13 +28,16 @@ from ringi.kernel.text import Text
 from ringi.ledger.connection import Row, as_bytes, translate_errors
 from ringi.ledger.event import FIRST_PREVIOUS, Event, EventKind
 from ringi.ledger.subject import SIGNERS, SubjectKind
-from ringi.plans.document import ActionSpecExt, PlanDocument, with_state
+from ringi.plans.document import PlanDocument, with_state
 from ringi.plans.execution import CommandEnd, CommandStart, ExecutionIntent, ExecutionResult
 from ringi.plans.rows import ref_of
 from ringi.runs.document import Run
-from ringi.runs.store import Store
 from ringi.sessions.document import PlanningSession, SessionFacts
 from ringi.sessions.rows import ref_of_session, saved
+from ringi.tree.action_spec import ActionSpecExt
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 _EVENT_ROWS: Final = "SELECT seq, subject_id, CAST(document AS BLOB), hash FROM events ORDER BY seq"
 _LENGTH: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'events'"

@@ -1,5 +1,7 @@
 """`.agent/`: the ledger written out for people, editors and grep. Compared, never trusted."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import threading
@@ -9,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
+from ringi.app.store import Store
 from ringi.approvals.document import ApprovalHistory
 from ringi.errors import Busy, RingiError, StorageFailed
 from ringi.kernel import codec
@@ -23,7 +26,6 @@ from ringi.ledger.subject import SESSION_PREFIX, Subject, SubjectKind, is_plan_i
 from ringi.plans.document import PlanDocument, PlanPage, StoredPlan, change_plan_of
 from ringi.runs.document import Run
 from ringi.runs.documents import Report, RunDocuments
-from ringi.runs.store import Store
 from ringi.sessions.document import StoredSession
 from ringi.sessions.files import SessionFiles
 

@@ -16,9 +16,10 @@ from ringi.kernel.fs import FileTooLarge, read_bounded
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import is_plan_id
-from ringi.plans.document import ALL_SPECS, PlanDocument, PlanStatus, with_state
+from ringi.plans.document import PlanDocument, PlanStatus, with_state
 from ringi.sessions.document import LogEntry, PlanningSession, SessionStatus
 from ringi.sessions.import_session import read_session
+from ringi.tree.action_spec import ALL_SPECS
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

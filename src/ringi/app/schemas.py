@@ -23,10 +23,11 @@ from ringi.project import state as project_state
 from ringi.provenance import verdict as provenance_verdict
 from ringi.runs import document as run
 from ringi.sessions import document as session
+from ringi.tree import action_spec
 
 SCHEMAS: Final[Mapping[str, Any]] = {
     "plan": plan.PlanDocument,
-    "action-specs": tuple[plan.ActionSpec, ...],
+    "action-specs": tuple[action_spec.ActionSpec, ...],
     "plan-preview": plan.PlanPreview,
     "plan-review": review.PlanReviewDocument,
     "validation-report": plan.ValidationReport,

@@ -13,7 +13,7 @@ from ringi.config.pins import Trust
 from ringi.kernel.places import places_of
 from ringi.kernel.system import SystemClock
 from ringi.ledger.agentfolder import IGNORE_RULES
-from ringi.plans.configured_commands import supervisors_in
+from ringi.tree.supervisors import supervisors_in
 
 
 def initialise(root: Path) -> list[Path]:

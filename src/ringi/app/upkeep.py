@@ -1,5 +1,7 @@
 """Maintains the ledger as a file, and what is written from it to `.agent/`."""
 
+from __future__ import annotations
+
 import contextlib
 import sqlite3
 from collections.abc import Callable
@@ -8,12 +10,12 @@ from typing import Final
 
 from ringi.app.integrity import verify
 from ringi.app.projection import PLANS, Projection
+from ringi.app.store import Store
 from ringi.errors import Busy, LedgerCorrupt, RingiError
 from ringi.kernel.text import Text
 from ringi.ledger.connection import DATABASE, SET_META, is_read_only, translate_errors
 from ringi.ledger.event import Actor
 from ringi.ledger.subject import SESSION_PREFIX
-from ringi.runs.store import Store
 from ringi.sessions.document import SessionStatus
 from ringi.sessions.files import LOGS, SESSIONS, log_name
 from ringi.sessions.rows import LOG_PHASES

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ringi.app.projection import DeferredProjection, Projection
+from ringi.app.store import Store
 from ringi.app.telemetry import telemetry_of
 from ringi.app.upkeep import LedgerUpkeep
 from ringi.approvals.accepted_signers import accepted_lists, configured_proof, offered_lists, signatures_of
@@ -39,14 +40,13 @@ from ringi.ledger.event import EventSink, LoggedEvent
 from ringi.ledger.events import PendingProjections
 from ringi.ledger.subject import is_session
 from ringi.models.configured import budget_of, choose, mask_of
-from ringi.plans.configured_commands import BranchChecks, ConfiguredChecks, PlanCommands, supervisors_in
-from ringi.plans.document import OPEN, CheckFailure, PlanDocument, PlannedChecks
+from ringi.plans.document import OPEN, PlanDocument
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.place import run_of
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
 from ringi.runs.configured_tools import outside_tools
-from ringi.runs.store import Store
+from ringi.tree.action_spec import CheckFailure, PlannedChecks
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -268,7 +268,9 @@ class Workspace:
 
     @cached_property
     def commands(self) -> "Commands":
-        return PlanCommands(self.places, self.config, self.environment)
+        from ringi.tree.commands import commands_in
+
+        return commands_in(self.places.root, self.places, self.config, self.environment)
 
     @cached_property
     def checks(self) -> PlannedChecks:
@@ -278,15 +280,17 @@ class Workspace:
 
     @cached_property
     def check(self) -> "CheckRunner":
-        if not self.run_id:
-            return ConfiguredChecks(self.places, self.config, self.environment, self.tell)
-        return BranchChecks(
-            self.own_places, self.places, self.config, self.environment, self.tell, self._check_seconds
-        )
+        """In a dry run, a step of a run is tested as the run itself tests it."""
+        from ringi.tree.copy_run import checks_of
 
-    def _check_seconds(self) -> float:
+        found = checks_of(self.places, self.config, self.environment, self.tell)
+        if not self.run_id:
+            return found
+        from ringi.runs.step_checks import StepChecks
+
         plan = self.store.runs.plan(self.run_id)
-        return plan.limits.timeout_sec if plan else self.config.checks.timeout_sec
+        seconds = plan.limits.timeout_sec if plan else self.config.checks.timeout_sec
+        return StepChecks(self._own, self.places.root, self.environment, seconds, found, self.tell)
 
     @cached_property
     def tools(self) -> "Callable[[], AbstractContextManager[OutsideTools]] | None":
@@ -522,7 +526,7 @@ class Workspace:
 
     def outline(self, request: str) -> "Outline":
         """Goal, subtasks and action plan for this request; nothing is carried out. Raises OutlineFailed."""
-        from ringi.engine.outline import outline
+        from ringi.sessions.outline import outline
 
         return outline(self, request).document
 
@@ -578,6 +582,12 @@ _HOLD_THE_WORKSPACE: Final = ("plan", "versions", "grants", "signers", "planning
 _OF_THE_FILES: Final = ("commands", "check", "tools", "commits", "repository", "snapshots", "snapshot_id")
 
 
+def _supervisors(places: Places) -> list[tuple[int, str, str]]:
+    from ringi.tree.supervisors import supervisors_in
+
+    return supervisors_in(places.copies)
+
+
 def _report(run: "Run", plan: "RunPlan | None", facts: "RunFacts") -> str:
     from ringi.runs.report import report_of_run
 
@@ -629,7 +639,7 @@ def open_workspace(
         config,
         store,
         LedgerUpkeep(places.root, store, projection, later.flush),
-        person=person or TerminalPerson(environment, lambda: supervisors_in(places.copies)),
+        person=person or TerminalPerson(environment, lambda: _supervisors(places)),
         clock=clock,
         ids=ids,
         tell=on_progress,

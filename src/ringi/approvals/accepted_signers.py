@@ -1,12 +1,13 @@
 """Whose signatures count: the lines that the ledger accepted, as long as their files have them."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ringi.approvals.own_key import users_bytes, users_file
-from ringi.approvals.rows import ApprovalStore
 from ringi.approvals.signers import Configured, accepted
 from ringi.approvals.signers_document import RequiredProof, SignerFile
 from ringi.approvals.signing import SignerList, SshSignatures
@@ -18,12 +19,15 @@ from ringi.errors import BadConfiguration, InTheWay
 from ringi.kernel import codec
 from ringi.kernel.places import signers_file
 
+if TYPE_CHECKING:
+    from ringi.app.store import Store
+
 _PROJECTS: Final = f".agent/{SIGNERS}"
 _LASTING: Final = frozenset([KeyOrigin.USER, KeyOrigin.ENVIRONMENT])
 
 
 def signatures_of(
-    store: ApprovalStore, root: Path, environment: Mapping[str, str], configured: Configured
+    store: Store, root: Path, environment: Mapping[str, str], configured: Configured
 ) -> SshSignatures:
     def required() -> bool:
         if configured.proof is RequiredProof.SIGNED:
@@ -47,7 +51,7 @@ def as_list(file: SignerFile, root: Path) -> SignerList:
     return SignerList(str(root / file.path), "".join(f"{line}\n" for line in file.lines).encode())
 
 
-def accepted_lists(store: ApprovalStore, root: Path, environment: Mapping[str, str]) -> list[SignerList]:
+def accepted_lists(store: Store, root: Path, environment: Mapping[str, str]) -> list[SignerList]:
     """Read on every call, so that a removed key stops counting at once.
 
     A line that was added since does not count, and neither does one of a file that somebody else could write.

@@ -1,12 +1,18 @@
 """Who may do what, as the configuration, this machine's users and forges say."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ringi.approvals.forge import Project
 from ringi.approvals.permissions import PermissionLists, UserAccount
 from ringi.approvals.permits import Permits
 from ringi.approvals.person import groups_of, is_user
 from ringi.config.keys import Config
 from ringi.errors import NoForge
-from ringi.forges.port import Forges
+
+if TYPE_CHECKING:
+    from ringi.forges.port import Forges
 
 
 def permits_of(config: Config, forges: Forges) -> Permits:

@@ -7,13 +7,13 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.feedback import LineComment
 from ringi.approvals.forge import ForgeTerms, ReviewProof
 from ringi.engine.run_plan import RunPlan
 from ringi.kernel import codec
 from ringi.kernel.document import Document, Versioned
 from ringi.ledger.subject import StepOf, Subject, SubjectKind
-from ringi.plans.document import ActionSpec, ActionSpecExt, PlannedChecks, SpecSelection
-from ringi.plans.feedback import LineComment
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt, PlannedChecks, SpecSelection
 from ringi.tree.file_state import FileChange
 
 NAMESPACE: Final = "ringi-approval"

@@ -29,12 +29,12 @@ from ringi.approvals.forge import (
     WantedReview,
 )
 from ringi.approvals.kinds import KINDS, Bound
-from ringi.approvals.rows import ApprovalStore
 from ringi.errors import NoChannel, NotFound, ReviewRefused
 from ringi.kernel.text import Text
 from ringi.policy.risk_level import Risk
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 
@@ -80,7 +80,7 @@ def misplaced(review: ReviewProof, wanted: WantedReview) -> Text | None:
     return None
 
 
-def _wanted(store: ApprovalStore, asked: ApprovalRequest, bound: Bound | None, made_at: str) -> WantedReview:
+def _wanted(store: Store, asked: ApprovalRequest, bound: Bound | None, made_at: str) -> WantedReview:
     document = bound.document if bound else None
     common = (asked.digest, _since(store, asked, made_at), _refused_at(store, asked))
     if isinstance(document, SessionSubject | RunSubject) and document.forge:
@@ -92,7 +92,7 @@ def _wanted(store: ApprovalStore, asked: ApprovalRequest, bound: Bound | None, m
     raise ReviewRefused(why=Text("such a thing is not approved on a forge"))
 
 
-def _of_step(store: ApprovalStore, subject: ApprovalSubject, common: tuple[str, str, str]) -> WantedReview:
+def _of_step(store: Store, subject: ApprovalSubject, common: tuple[str, str, str]) -> WantedReview:
     offered = subject.commit.offered if subject.commit else ""
     if subject.kind is not Act.EXECUTE or not subject.step or not offered:
         raise ReviewRefused(why=Text("it was not offered for review on a forge"))
@@ -123,7 +123,7 @@ def _item(terms: ForgeTerms) -> Item:
     return terms.item
 
 
-def _since(store: ApprovalStore, asked: ApprovalRequest, made_at: str) -> str:
+def _since(store: Store, asked: ApprovalRequest, made_at: str) -> str:
     """When it became what it is. A stored request may be younger than the yes that it waits for."""
     kind = KINDS[asked.about.kind]
     if not kind.asked:
@@ -132,7 +132,7 @@ def _since(store: ApprovalStore, asked: ApprovalRequest, made_at: str) -> str:
     return max([made_at, *changed])
 
 
-def _refused_at(store: ApprovalStore, asked: ApprovalRequest) -> str:
+def _refused_at(store: Store, asked: ApprovalRequest) -> str:
     refused = KINDS[asked.about.kind].refused
     return max(
         (one.event.at for one in store.events(asked.subject_id) if one.event.event in refused), default=""

@@ -47,23 +47,15 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import GRANT_SHOWN, Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.plans.document import (
-    ALL_SPECS,
-    PLAN_MACHINE,
-    ActionSpecExt,
-    ApprovalEntry,
-    PlanDocument,
-    PlanStatus,
-    SpecKind,
-    StoredPlan,
-    risk_of,
-    with_state,
-)
 from ringi.policy.globs import within
 from ringi.policy.risk_level import Risk, highest
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpecExt
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
+    from ringi.plans.document import PlanDocument, StoredPlan
 
 LONGEST_DAYS: Final = 90
 SHORTEST_PREFIX: Final = 4
@@ -81,11 +73,8 @@ class _Use(NamedTuple):
     step_id: str = ""
 
 
-class PlanRows(Protocol):
-    """What standing approvals ask of plans, which are above them."""
-
-    def get(self, plan_id: str) -> StoredPlan: ...
-    def save(self, stored: StoredPlan, document: PlanDocument, *events: NewEvent) -> StoredPlan: ...
+class SaveApproval(Protocol):
+    def __call__(self, transaction: Store, approval: Approval, event: NewEvent) -> None: ...
 
 
 class Grants:
@@ -180,32 +169,29 @@ class Grants:
                 )
         return tuple(reasons)
 
-    def approve(self, stored: StoredPlan, grant: Grant, asked: ApprovalRequest, data: bytes) -> Approval:
-        """Uses the grant for the request; `data` is what would be approved now. Raises GrantRefused."""
-        document, name = stored.document, f"p{stored.number}"
+    def use(
+        self, stored: StoredPlan, grant: Grant, asked: ApprovalRequest, data: bytes, save: SaveApproval
+    ) -> Approval:
+        """Uses the grant for the request; `data` is what would be approved now, and `save` saves the plan
+        with the approval. Raises GrantRefused.
+        """
+        workspace, name = self._workspace, f"p{stored.number}"
         subject = codec.decode_own(data, ApprovalSubject, "approval")
-        _require_cover(self._workspace, stored, _standing(self._workspace, grant.id, name), subject)
+        _require_cover(workspace, stored, _standing(workspace, grant.id, name), subject)
         if codec.digest(data) != asked.digest:
             _refuse(grant.id, Text("something else was asked for"), name)
         use = _use_of(stored)
-        status = PLAN_MACHINE.advance(document.state.status, PlanStatus.APPROVED)
-        with self._workspace.store.transaction() as transaction:
+        with workspace.store.transaction() as transaction:
             # Check again now that nobody else can write: two uses at once must not spend the same budget.
-            standing = _standing(self._workspace, grant.id, name)
-            _require_time(self._workspace, standing, name)
-            _require_left(self._workspace, standing, use, name)
-            _require_run(self._workspace, stored, standing.grant, subject)
-            record, last = _record(self._workspace, grant, use), transaction.last_hash()
-            approval = approval_of(
-                self._workspace, asked, data, record, approver=grant.approver, after_event=last
-            )
+            standing = _standing(workspace, grant.id, name)
+            _require_time(workspace, standing, name)
+            _require_left(workspace, standing, use, name)
+            _require_run(workspace, stored, standing.grant, subject)
+            record, last = _record(workspace, grant, use), transaction.last_hash()
+            approval = approval_of(workspace, asked, data, record, approver=grant.approver, after_event=last)
             transaction.approvals.add(approval)
-            entry = ApprovalEntry(grant.approver, approval.timestamp, ALL_SPECS)
-            approvals = (*document.state.approvals, entry)
-            document = with_state(document, status=status, selection=ALL_SPECS, approvals=approvals)
             reason = str(Text("standing approval {grant}", grant=grant.id))
-            event = NewEvent(EventKind.APPROVED, Actor.SYSTEM, reason, approval)
-            transaction.plans.save(stored, document, event)
+            save(transaction, approval, NewEvent(EventKind.APPROVED, Actor.SYSTEM, reason, approval))
         return approval
 
     def refuse_newest(self, stored: StoredPlan, approvals: Sequence[Approval]) -> None:
@@ -337,7 +323,7 @@ def _require_cover(
     _require_run(workspace, stored, grant, subject)
     if why := _outside(workspace, scope, document.state.action_specs):
         _refuse(grant.id, why, plan)
-    risk = risk_of(document)
+    risk = document.risk()
     if risk is Risk.HIGH or highest((risk, scope.max_risk)) is not scope.max_risk:
         why = Text("the risk is {risk}, {limit} is covered", risk=str(risk), limit=str(scope.max_risk))
         _refuse(grant.id, why, plan)

@@ -7,8 +7,8 @@ from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import ProofRecord
 from ringi.kernel.document import Document, Versioned
-from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
 
 
 class RunTerms(Document, frozen=True):

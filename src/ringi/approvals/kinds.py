@@ -1,7 +1,9 @@
 """For each kind of subject: which bytes are approved, and which events give, refuse and end a request."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -20,15 +22,18 @@ from ringi.approvals.document import (
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.grant_document import GrantSubject
 from ringi.approvals.signers_document import SignersSubject
-from ringi.engine.run_plan import RunPlan
 from ringi.errors import RingiError
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import EventKind
 from ringi.ledger.subject import Subject, SubjectKind
-from ringi.plans.document import PlanDocument, SpecSelection, selected
-from ringi.runs.document import Run
-from ringi.sessions.document import PlanningSession
+from ringi.tree.action_spec import SpecSelection, selected
+
+if TYPE_CHECKING:
+    from ringi.engine.run_plan import RunPlan
+    from ringi.plans.document import PlanDocument
+    from ringi.runs.document import Run
+    from ringi.sessions.document import PlanningSession
 
 T = TypeVar("T")
 _E = EventKind

@@ -10,10 +10,11 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ringi.kernel.text import Text
-from ringi.plans.document import ActionSpecExt, SpecKind
 from ringi.policy.risk import MANY_FILES
 from ringi.policy.risk_level import RiskCode
+from ringi.policy.spec_kind import SpecKind
 from ringi.tools.rules import ToolRules, needs_approval
+from ringi.tree.action_spec import ActionSpecExt
 
 _USER: Final = "user:"
 _GROUP: Final = "group:"

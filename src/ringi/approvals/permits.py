@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 from ringi.approvals.permissions import PermissionLists, UserAccount, dangers, is_listed
 from ringi.errors import NotFound, NotPermitted
 from ringi.kernel.text import Text
-from ringi.plans.document import ActionSpecExt, PlanDocument
+from ringi.tree.action_spec import ActionSpecExt
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
+    from ringi.plans.document import PlanDocument
 
 _USER: Final = "user:"
 _ALLOWED: Final = "planning.permissions.allowed_users"

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final, Protocol
 
-from ringi.kernel.process.agent_above import by_process, by_variable, is_ringi_with
+from ringi.agents.agent_above import by_process, by_variable, is_ringi_with
 from ringi.kernel.process.ancestors import Ancestor, ancestors
 from ringi.kernel.process.environment import WITH_VARIABLE
 from ringi.kernel.process.terminal import terminal_opening_time

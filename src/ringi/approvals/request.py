@@ -10,7 +10,7 @@ from ringi.approvals.kinds import KINDS
 from ringi.kernel import codec
 from ringi.kernel.system import Ids
 from ringi.ledger.subject import Subject, SubjectKind
-from ringi.plans.document import ALL_SPECS, SpecSelection
+from ringi.tree.action_spec import ALL_SPECS, SpecSelection
 
 
 def request_of(

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -16,11 +16,6 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.events import EventFacts, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import short
-
-if TYPE_CHECKING:
-    from ringi.approvals.grant import PlanRows
-    from ringi.approvals.run_terms import RunTermRows
-
 
 _ADD_REQUEST: Final = (
     "INSERT INTO requests (id, plan_id, at, document)"
@@ -165,12 +160,3 @@ class GrantRows:
         event = NewEvent(EventKind.GRANT_REVOKED, actor, f"{grant_id} {reason}".rstrip())
         hash_ = self._ledger.append(about, event, now)
         self._ledger.execute(_REVOKE_GRANT, now, hash_, grant_id)
-
-
-class ApprovalStore(Ledger):
-    """Each package sees the one store of a workspace with the rows it may know; `runs.store` makes it."""
-
-    approvals: Approvals
-    grants: GrantRows
-    plans: "PlanRows"
-    runs: "RunTermRows"

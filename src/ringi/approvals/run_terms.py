@@ -1,22 +1,23 @@
 """A standing approval for one run: what it may allow, and which of the run's steps it covers."""
 
+from __future__ import annotations
+
 import math
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
 from ringi.approvals.document import ApprovalSubject
 from ringi.approvals.grant_document import GrantScope, RunTerms
+from ringi.engine.run_state import StepStatus
 from ringi.kernel.text import Text
 from ringi.ledger.subject import requester_of_run
-from ringi.plans.document import CHANGING, PlanDocument
-from ringi.runs.document import Run, Severity, StepState, StepStatus
+from ringi.models.prompt import Severity
+from ringi.policy.spec_kind import CHANGING
 
-
-class RunTermRows(Protocol):
-    """What approvals ask of runs, which are above them."""
-
-    def get(self, run_id: str) -> Run: ...
+if TYPE_CHECKING:
+    from ringi.plans.document import PlanDocument
+    from ringi.runs.document import Run, StepState
 
 
 def unfit_terms(run: Run, scope: GrantScope, terms: RunTerms) -> Text | None:

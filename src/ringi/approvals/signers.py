@@ -20,7 +20,6 @@ from ringi.approvals.document import (
 from ringi.approvals.kinds import as_written
 from ringi.approvals.proof import ELSE, RequiredStatement, approval_of, compose, require_typing, signed, typed
 from ringi.approvals.request import request_of
-from ringi.approvals.rows import ApprovalStore
 from ringi.approvals.signers_document import RequiredProof, SignerFile, SignersSubject
 from ringi.approvals.signing import SignerList
 from ringi.errors import (
@@ -38,6 +37,7 @@ from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 COMMAND: Final = "ringi config signers"
@@ -51,7 +51,7 @@ class Configured(NamedTuple):
     """Whether the person's own file or environment says so; a project's file may come and go."""
 
 
-def accepted(store: ApprovalStore) -> SignersSubject | None:
+def accepted(store: Store) -> SignersSubject | None:
     """What was accepted last; None if nothing ever was. Raises SignersForged."""
     if not store.approvals.mentions(subjects.SIGNERS.id):
         return None

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from ringi.approvals.permits import askers
 from ringi.kernel.text import Text
-from ringi.plans.document import PlanDocument
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
+    from ringi.plans.document import PlanDocument
 
 
 def always_asked(workspace: Workspace, document: PlanDocument) -> Text | None:

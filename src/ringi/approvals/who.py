@@ -1,12 +1,16 @@
 """Who acts and who asks, as the program itself sees it. What somebody calls themselves counts for neither."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ringi.approvals.person import PersonChannel
 from ringi.errors import NoChannel, NotYours, TakenFromCopy
 from ringi.ledger.event import Actor, Event, EventKind
-from ringi.plans.document import PlanDocument, StoredPlan
+
+if TYPE_CHECKING:
+    from ringi.plans.document import PlanDocument, StoredPlan
 
 FROM_COPY: Final = "with"
 """The tag of a plan that was made of the files in an agent's work copy."""

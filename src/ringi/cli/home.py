@@ -210,7 +210,7 @@ def _show_undone(app: App) -> None:
 def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
     if not planning:
         return
-    from ringi.runs.status_view import session_phase, short_names  # noqa: PLC0415  # only if one is open
+    from ringi.sessions.status_view import session_phase, short_names  # noqa: PLC0415  # only if one is open
 
     app.ui.line(Text("{count} being planned", count=len(planning)), style="bold")
     names = short_names(ref.session_id for ref in planning)
@@ -228,9 +228,10 @@ def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
 def _show_runs(app: App, runs: "Sequence[RunRef]") -> None:
     if not runs:
         return
-    from ringi.runs.document import RunPhase  # noqa: PLC0415  # only if there is one
+    from ringi.engine.instruction import title_of  # noqa: PLC0415
+    from ringi.engine.run_state import RunPhase  # noqa: PLC0415  # only if there is one
     from ringi.runs.report import PHASE  # noqa: PLC0415
-    from ringi.runs.view import next_command, title_of, with_progress  # noqa: PLC0415
+    from ringi.runs.view import next_command, with_progress  # noqa: PLC0415
 
     app.ui.line(Text("Runs: {count}", count=len(runs)), style="bold")
     columns = terminal_columns(app.ui.out)

@@ -328,7 +328,7 @@ def _told_agent(error: RingiError, arguments: Sequence[str], environment: Mappin
     asked = error.details.get("what") == Text("plan") or isinstance(error, NoSuchCommit)
     if not asked and not isinstance(error, StorageFailed):
         return error
-    from ringi.kernel.process.agent_above import by_variable  # noqa: PLC0415  # only when something failed
+    from ringi.agents.agent_above import by_variable  # noqa: PLC0415  # only when something failed
 
     if by_variable(environment) is None:
         return error

@@ -2,16 +2,16 @@
 
 import click
 
-from ringi.agents.copies import copy_of_plan
-from ringi.agents.resume import needs_editor, refuse_closed
+from ringi.beside.copies import copy_of_plan
+from ringi.beside.resume import needs_editor, refuse_closed
 from ringi.cli.app import App
+from ringi.engine.run_state import OVER
 from ringi.errors import Refused
 from ringi.kernel.text import Text
 from ringi.plans.answer_document import PlanComparison
 from ringi.plans.document import PlanDocument, PlanPreview, PlanRef, ValidationReport
 from ringi.plans.facts import facts_of
 from ringi.plans.view import difference_line, issue_lines, plan_lines
-from ringi.runs.document import OVER
 
 
 def describe(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPreview) -> None:

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from ringi.agents.words import document_of, tell_left_out, tell_plan
+from ringi.beside.words import document_of, tell_left_out, tell_plan
 from ringi.cli.app import App
 from ringi.cli.arguments import require_text
 from ringi.cli.ask import require_terminal

@@ -1,5 +1,7 @@
 """A run as a command finds it, looks at it and watches it."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
@@ -9,11 +11,13 @@ from typing import Any, Final, NamedTuple, TextIO
 
 import msgspec
 
+from ringi.app.store import Store
 from ringi.approvals.grant_document import GrantSubject
 from ringi.cli.app import App
 from ringi.cli.arguments import require_long
 from ringi.engine.process import Process, RevisionRecord
 from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_state import OVER, RunPhase
 from ringi.errors import NoRun
 from ringi.kernel import codec
 from ringi.kernel.lines import Line
@@ -22,11 +26,10 @@ from ringi.kernel.text import translate
 from ringi.models.budget import by_phase
 from ringi.runs.changed_steps import follow_plans
 from ringi.runs.criteria import CriterionResult, criteria
-from ringi.runs.document import OVER, Run, RunPhase, errors_of, stage_of
+from ringi.runs.document import Run, errors_of, stage_of
 from ringi.runs.documents import plan_names
 from ringi.runs.files import RunFiles
 from ringi.runs.report import status_of
-from ringi.runs.store import Store
 from ringi.runs.view import phase_now, run_lines, step_facts
 
 GOING_ON: Final = frozenset(RunPhase) - OVER

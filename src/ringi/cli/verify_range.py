@@ -12,17 +12,17 @@ from ringi._version import __version__
 from ringi.approvals.statement import NOTES
 from ringi.cli.app import App
 from ringi.errors import NoSuchCommit, NotCovered, NotFound, NoWorkspace, StorageFailed
+from ringi.forges.clone import Verifying, verifying
 from ringi.kernel import codec
 from ringi.kernel.fs import replace_file
 from ringi.kernel.process.repository import Mended
 from ringi.ledger.connection import DATABASE
-from ringi.provenance.open import Verifying, verifying
-from ringi.provenance.ref_damage import mend_notes
 from ringi.provenance.sarif import sarif
 from ringi.provenance.verdict import Mode
 from ringi.provenance.verify_range import Asked, Findings, range_of, verify_range
 from ringi.provenance.view import range_lines
 from ringi.runs.document import Run
+from ringi.runs.ref_damage import mend_notes
 
 _BRANCHES: Final = "refs/heads/"
 _FIELDS: Final = 3

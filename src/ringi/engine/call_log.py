@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ringi.errors import ModelFailed
-from ringi.kernel.text import Text, visible
+from ringi.kernel.text import Text, visible, writable
 from ringi.models.prompt import Exchange
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.sessions.operations import writable
 
 _LONGEST: Final = 65_536
 _LONGEST_SECRET: Final = 8_192

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
+from ringi.engine.design import Design
 from ringi.engine.document import Complexity
 from ringi.engine.run_parts import (
     LINES,
@@ -47,7 +48,6 @@ from ringi.engine.run_plan import (
     StepScope,
 )
 from ringi.policy.globs import inside
-from ringi.sessions.document import Design
 
 _RISKS: Final = {
     Complexity.LOW: RiskLevel.LOW,

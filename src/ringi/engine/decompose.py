@@ -8,10 +8,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.engine.answers import NewAction, NewDecomposition, NewSubtask
+from ringi.engine.design import TargetPath
 from ringi.engine.document import ActionPlan, Complexity, PlannedAction, Subtask, TaskDecomposition
 from ringi.engine.order import Cycle, Order, RepeatedId, UnknownId, Unordered, normal, ordered
 from ringi.kernel.text import Text
-from ringi.sessions.document import TargetPath
 from ringi.tools.rules import ToolRules, refusal, tool_named
 
 Has = Callable[[str], bool]

@@ -9,12 +9,12 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from ringi.engine.design import TargetPath
 from ringi.engine.run_plan import RunPlan
 from ringi.kernel.document import Document, OpenDocument
 from ringi.models.cache import SimilarPlan
 from ringi.models.usage import Language, TokenUsage
 from ringi.project.context import ContextFile, ProjectFacts
-from ringi.sessions.document import TargetPath
 from ringi.tools.effects import FindingKind
 
 _Text = str | UnsetType

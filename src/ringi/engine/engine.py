@@ -28,12 +28,12 @@ from ringi.engine.document import (
     TaskDecomposition,
     UnclearGoal,
 )
+from ringi.engine.language import language_of
 from ringi.engine.levels import Measure, measure_of, subtask_limit
 from ringi.engine.order import Order, Unordered, ordered
 from ringi.engine.phases import Phases
 from ringi.engine.plan_checks import PlanRules, findings
 from ringi.engine.plan_prompts import prompt_for
-from ringi.engine.prompts import language_of
 from ringi.engine.revise import revised, revision_of
 from ringi.errors import ModelFailed
 from ringi.kernel.telemetry.port import SILENT, Phase, Span, Telemetry

@@ -8,6 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import asdict, fields, replace
 
 from ringi.engine.answers import NewChange, NewRemedy, NewReplan
+from ringi.engine.design import TargetPath
 from ringi.engine.document import (
     ActionPlan,
     AddAction,
@@ -23,7 +24,6 @@ from ringi.engine.document import (
 from ringi.engine.order import Order, normal, ordered
 from ringi.errors import BadDocument
 from ringi.kernel import codec
-from ringi.sessions.document import TargetPath
 
 _OF_ACTION: Final = re.compile(r"(.+)_action_(\d{1,9})", re.DOTALL)
 """The specification names actions so: task_1_action_1."""

@@ -8,16 +8,16 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from ringi.engine.design import Design
 from ringi.engine.document import ActionPlan, Complexity, GoalUnderstanding, Subtask
 from ringi.engine.order import Order, normal, ordered
+from ringi.engine.request import Request
 from ringi.engine.run_plan import LONGEST_LINE, MOST_STEPS, Path
 from ringi.kernel.document import prepare
 from ringi.models.usage import Language
 from ringi.policy.globs import inside
 from ringi.project.context import FileKind, ProjectFacts
 from ringi.project.kinds import kinds_of
-from ringi.sessions.document import Design
-from ringi.sessions.request import Request
 
 LINES: Final = {Complexity.LOW: 80, Complexity.MEDIUM: 200, Complexity.HIGH: 350}
 """That a step is expected to change."""

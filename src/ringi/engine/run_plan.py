@@ -207,3 +207,31 @@ class RunPlan(Document, frozen=True, kw_only=True):
     outputs: RunOutputs
     assumptions: Lines | UnsetType = UNSET
     risks: Lines | UnsetType = UNSET
+
+
+def planned_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    """All that run after the step, unless somebody gives others later."""
+    return tuple(dict.fromkeys([*unit_commands_of(plan, step), *e2e_commands(plan, step)]))
+
+
+def unit_commands_of(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    return step.commands.unit or _test_commands(plan, "unit")
+
+
+def e2e_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+    return (
+        (step.commands.e2e or _test_commands(plan, "e2e"))
+        if is_regression(plan, step)
+        else step.commands.e2e or ()
+    )
+
+
+def _test_commands(plan: RunPlan, kind: str) -> tuple[str, ...]:
+    found = plan.context.test_instructions.get(kind, ())
+    lines = found.splitlines() if isinstance(found, str) else found
+    return tuple(line.strip() for line in lines if line.strip())
+
+
+def is_regression(plan: RunPlan, step: RunStep) -> bool:
+    kinds = {one.id: one.type for one in plan.context.acceptance_criteria}
+    return any(kinds.get(link) is CriterionType.REGRESSION for link in step.links_to_ac)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ringi.approvals.document import ApprovedPlan, ReviewAnswer
+from ringi.engine.run_state import StepStatus
 from ringi.errors import PlanChanged
 from ringi.forges.document import ReviewVerdict, rejects
 from ringi.forges.listen import ForgePage, Spoken, Verb, newest_verdicts, proof_of
@@ -13,10 +14,11 @@ from ringi.forges.port import CodeHost
 from ringi.forges.review_lookup import SAYS_NO
 from ringi.forges.watch_project import ProjectWatch, WatchTarget
 from ringi.kernel.text import Text
-from ringi.plans.document import ALL_SPECS, PlanStatus
-from ringi.runs.document import Run, StepStatus
+from ringi.plans.document import PlanStatus
+from ringi.runs.document import Run
 from ringi.runs.offered import OfferedStep
 from ringi.runs.revision import ReviewedRevision
+from ringi.tree.action_spec import ALL_SPECS
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

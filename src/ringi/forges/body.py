@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from ringi.approvals.forge import ForgeTerms
+from ringi.approvals.forge_view import item_number
+from ringi.engine.instruction import title_of
 from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_state import RunPhase
 from ringi.forges.markdown import calm
 from ringi.forges.progress import LONGEST, Say
-from ringi.forges.view import item_number
 from ringi.kernel.text import Text, visible
-from ringi.runs.document import Run, RunPhase
-from ringi.runs.view import title_of
+from ringi.runs.document import Run
 
 _TITLE: Final = 200
 _NOTES: Final = "refs/notes/ringi"

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project
+from ringi.approvals.forge_view import NAME_ISSUE
 from ringi.config.keys import Config, KeyOrigin
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.forges.document import Account
-from ringi.forges.view import NAME_ISSUE
 from ringi.kernel.places import user_file
 from ringi.kernel.process.environment import GITHUB_TOKENS, GITLAB_TOKENS
 from ringi.kernel.process.network import origin

@@ -14,15 +14,17 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.approvals.forge import ForgeTerms, Item, ItemKind, Project, task_of
+from ringi.approvals.forge_view import NAME_ISSUE, change_name, item_name
 from ringi.approvals.who import actor_at
-from ringi.engine.prompts import language_of
+from ringi.engine.language import language_of
+from ringi.engine.request import Request, read_request
 from ringi.engine.run_parts import line
+from ringi.engine.run_state import OVER
 from ringi.errors import BranchRefused, ItemRefused
 from ringi.forges.document import Account, ChangeRequest, ChangeState, Issue
 from ringi.forges.listen import ForgeListener, Spoken
 from ringi.forges.markdown import VisibleText, seen
 from ringi.forges.terms import approved_here, terms_here
-from ringi.forges.view import NAME_ISSUE, change_name, item_name
 from ringi.kernel.document import prepare
 from ringi.kernel.lines import Line, Style, prose
 from ringi.kernel.lines import line as line_of
@@ -30,10 +32,8 @@ from ringi.kernel.problems import Level
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.ledger.subject import short
 from ringi.runs.branch import base_of
-from ringi.runs.document import OVER
 from ringi.runs.start import planner_of
 from ringi.sessions.document import FromRequest, SessionView
-from ringi.sessions.request import Request, read_request
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

@@ -14,7 +14,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.approvals.forge import ForgeTerms
-from ringi.engine.prompts import language_of
+from ringi.approvals.forge_view import change_name, item_name, not_pushed
+from ringi.engine.language import language_of
+from ringi.engine.run_state import OVER, RunPhase, StepStatus
 from ringi.errors import (
     BranchOvertaken,
     BranchRefused,
@@ -43,19 +45,19 @@ from ringi.forges.document import ChangeRequest, ChangeState, CommitStatus, NewC
 from ringi.forges.port import CodeHost
 from ringi.forges.progress import tell_run
 from ringi.forges.terms import reviews_count
-from ringi.forges.view import change_name, item_name, not_pushed
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.kernel.words import keep_text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.plans.document import PlanDocument, selected
+from ringi.plans.document import PlanDocument
 from ringi.plans.offer import offer_order, set_offered
 from ringi.policy.risk_level import CATEGORY, Category, RiskCode
 from ringi.runs import machine
 from ringi.runs.branch import BranchOf
 from ringi.runs.changed_steps import follow_plans
-from ringi.runs.document import OVER, Review, Run, RunPhase, StepState, StepStatus, Stop, StopCode, stop_for
+from ringi.runs.document import Review, Run, StepState, Stop, StopCode, stop_for
 from ringi.runs.offered import Offer, OfferedStep
 from ringi.runs.run_workspace import RunEvent
+from ringi.tree.action_spec import selected
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

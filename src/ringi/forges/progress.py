@@ -11,18 +11,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.forge import ForgeTerms
-from ringi.engine.prompts import language_of
+from ringi.approvals.forge_view import change_name
+from ringi.engine.language import language_of
+from ringi.engine.run_state import OVER, STOPPED, RunPhase, StepStatus
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.forges.document import approving, mark_line
 from ringi.forges.markdown import as_block, in_line, literal
 from ringi.forges.terms import reviews_count
-from ringi.forges.view import change_name
 from ringi.kernel.lines import Line
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.ledger.subject import short
 from ringi.runs.changed_steps import follow_plans
 from ringi.runs.criteria import criteria, summary
-from ringi.runs.document import OVER, STOPPED, Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.runs.document import Run, StepState, StopCode
 from ringi.runs.report import status_of
 from ringi.runs.revision import waiting_revision
 from ringi.runs.revision_view import proposed_lines

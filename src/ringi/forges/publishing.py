@@ -1,19 +1,21 @@
 """How a run reaches its forge by git, and what it says there. Imported when one does."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Project
 from ringi.errors import NoForge
+from ringi.forges.clone import verifying
 from ringi.forges.configured import KnownForges
 from ringi.kernel.places import Places
 from ringi.kernel.process.network import is_here, origin
 from ringi.kernel.text import Text
 from ringi.provenance.exchange import BranchExchange, GitLogin, NotesExchange
 from ringi.provenance.notes import pause
-from ringi.provenance.open import verifying
 from ringi.provenance.sync import sync
 from ringi.provenance.verdict import Mode, RangeVerdict
 from ringi.provenance.verify_range import Asked, verify_range
@@ -21,9 +23,11 @@ from ringi.runs.branch import BranchOf, RunBranch
 from ringi.runs.document import Run
 from ringi.runs.documents import facts_of_run
 from ringi.runs.report import report_of_run
-from ringi.runs.store import Store
 from ringi.tree.offered_commit import GitOffers
 from ringi.tree.remotes import Remotes
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 _USERS: Final = {ForgeKind.GITHUB: "x-access-token", ForgeKind.GITLAB: "oauth2"}
 _JOB: Final = "gitlab-ci-token"

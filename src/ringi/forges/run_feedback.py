@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ringi.approvals.feedback import Side, rejections
 from ringi.approvals.forge import ForgeTerms
 from ringi.engine.process import RunFeedback
+from ringi.engine.run_state import StepStatus
 from ringi.errors import BadTransition, InvalidSpecs, NotFound
 from ringi.forges.document import Remark, ReviewVerdict
 from ringi.forges.listen import ForgePage, Spoken, Verb
@@ -24,9 +26,8 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.patch.line_changes import LineChange, line_changes
 from ringi.patch.merge import text_lines
 from ringi.plans.document import PlanStatus
-from ringi.plans.feedback import Side, rejections
 from ringi.plans.preview import effects
-from ringi.runs.document import Run, StepState, StepStatus
+from ringi.runs.document import Run, StepState
 from ringi.runs.feedback import unheard
 
 if TYPE_CHECKING:

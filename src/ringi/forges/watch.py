@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.forge import Project
+from ringi.engine.run_state import OVER
 from ringi.errors import ForgeRejected, Interrupted, NotFound, RingiError, Usage
 from ringi.forges.offer import is_due
 from ringi.forges.watch_project import NewsKind, ProjectWatch, Standing, WatchActions, WatchEvent
@@ -18,7 +19,6 @@ from ringi.forges.watch_run import look_at_run
 from ringi.forges.watch_session import look_at_session
 from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session
-from ringi.runs.document import OVER
 from ringi.sessions.document import ApprovedSession
 
 if TYPE_CHECKING:

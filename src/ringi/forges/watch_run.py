@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
+from ringi.approvals.feedback import rejections
 from ringi.approvals.forge import ForgeTerms
-from ringi.engine.prompts import language_of
+from ringi.engine.language import language_of
+from ringi.engine.run_state import OVER, RunPhase, StepStatus
 from ringi.errors import Busy, ForgeFailed, ReviewRefused, RingiError
 from ringi.forges.answers import heard
 from ringi.forges.approve_review import approve_offer, approve_revision, yes_key, yeses
@@ -18,8 +20,7 @@ from ringi.forges.run_feedback import asked_since, send_back, take_words, unhear
 from ringi.forges.watch_project import NewsKind, ProjectWatch, Standing, WatchTarget
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.plans.document import PlanStatus
-from ringi.plans.feedback import rejections
-from ringi.runs.document import OVER, Run, RunPhase, StepStatus, StopCode
+from ringi.runs.document import Run, StopCode
 from ringi.runs.drive import RunOptions
 from ringi.runs.revision import waiting_revision
 

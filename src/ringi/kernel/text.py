@@ -216,3 +216,8 @@ def why_failed(error: OSError) -> str:
 
 def moment(at: str) -> str:
     return at[:16].replace("T", " ")
+
+
+def writable(words: str) -> str:
+    """Replaces lone surrogates, which text from outside may contain and no file can."""
+    return words.encode("utf-8", "backslashreplace").decode()

@@ -9,12 +9,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.feedback import Feedback, LineComment
 from ringi.kernel.document import Document
 from ringi.patch.conflict import Conflict
 from ringi.plans.answer_document import OutcomeKind, PlanAnswer, SpecDifference
 from ringi.plans.document import (
     ENDED,
-    ActionSpecExt,
     ApprovalEntry,
     DiffSummary,
     DiffTotals,
@@ -23,12 +23,11 @@ from ringi.plans.document import (
     PlanPreview,
     PlanRef,
     PlanStatus,
-    SpecKind,
-    SpecSelection,
 )
 from ringi.plans.execution import ExecutionResult
-from ringi.plans.feedback import Feedback, LineComment
 from ringi.policy.risk_level import Risk, RiskReason
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpecExt, SpecSelection
 from ringi.tree.check_result import CheckResult
 
 _MOST_DIFF: Final = 100_000

@@ -7,7 +7,8 @@ from msgspec import Meta
 
 from ringi.kernel.document import Document
 from ringi.models.prompt import Brought
-from ringi.plans.document import ALL_SPECS, ActionSpec, MessageRef, SpecSelection
+from ringi.plans.document import MessageRef
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec, SpecSelection
 
 LONGEST_WAIT_SEC: Final = 300
 USUAL_WAIT_SEC: Final = 25

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from ringi.engine.design import TargetPath
 from ringi.engine.document import (
     DecompositionFailed,
     Finding,
@@ -11,13 +12,12 @@ from ringi.engine.document import (
     Subtask,
     UnclearGoal,
 )
-from ringi.engine.outline import outline
 from ringi.kernel import codec
 from ringi.kernel.document import Document
 from ringi.mcp import arguments
 from ringi.mcp.answers import NextStep
 from ringi.mcp.tools import Hints, Tool
-from ringi.sessions.document import TargetPath
+from ringi.sessions.outline import outline
 
 if TYPE_CHECKING:
     from ringi.app.api import Workspace

@@ -254,7 +254,7 @@ def _surroundings(options: ServerOptions) -> ServerContext:
 def client_below(above: Sequence[Ancestor], options: ServerOptions) -> "OverMcp":
     """Who calls: what is above the server when it starts counts, also after it ended."""
     from ringi.approvals.person import OverMcp  # noqa: PLC0415  # after a client was greeted
-    from ringi.plans.configured_commands import supervisors_in  # noqa: PLC0415  # as above
+    from ringi.tree.supervisors import supervisors_in  # noqa: PLC0415  # as above
 
     copies = places_of(find_root(options.start), options.environment).copies
     return OverMcp(options.environment, lambda: supervisors_in(copies), lambda: above)

@@ -1,24 +1,29 @@
 """Whether what was generated can be parsed: the files of plans, as their proposers made them."""
 
+from __future__ import annotations
+
 import ast
 import json
 import tomllib
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.errors import RingiError
 from ringi.kernel.text import Text
 from ringi.patch.apply import outcome
 from ringi.patch.parse import parse_patch
-from ringi.plans.document import ActionSpecExt, SpecKind
 from ringi.plans.effects import Invalid, content_of
+from ringi.policy.spec_kind import SpecKind
 from ringi.project.dependencies import grammars, parser, python
 from ringi.project.dependencies.python import Broken
 from ringi.project.dependencies.references import SourceContent
-from ringi.runs.store import Store
+from ringi.tree.action_spec import ActionSpecExt
 from ringi.tree.file_state import FileState
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 MOST_FILES: Final = 2_000
 MOST_BYTES: Final = 8 * 1024 * 1024

@@ -1,9 +1,11 @@
 """Metrics from what is recorded (PP-13, PP-21, PP-26): reads the ledger once, asks nobody, starts nothing."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -15,7 +17,9 @@ from ringi.metrics.coverage import NoCoverage, read_report
 from ringi.metrics.document import Metrics
 from ringi.metrics.people import PeopleFacts, PlanCounts, count_plans, read_events, shown_reasons
 from ringi.metrics.tasks import MeasuredTask, Prices, tasks_of
-from ringi.runs.store import Store
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 __all__ = ["measure"]
 _LONGEST_NAME: Final = 80

@@ -1,8 +1,10 @@
 """How people decide: from the events, the approvals and the plans, each read once."""
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET
 
@@ -13,7 +15,9 @@ from ringi.metrics.code import Generated
 from ringi.metrics.document import AgentFigures, Day, Reason
 from ringi.metrics.tasks import between
 from ringi.plans.document import PlanDocument
-from ringi.runs.store import Store
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 _E = EventKind
 _GIVEN: Final = frozenset([_E.APPROVED, _E.UNDO_APPROVED, _E.SESSION_APPROVED, _E.RUN_APPROVED])

@@ -4,12 +4,14 @@ A run that was planned anew belongs to the task of the one it replaces. A sessio
 is a task by itself.
 """
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.config.keys import ComplexityThreshold, DecompositionLevel, RoleHow
 from ringi.engine.document import NEEDS_PERSON, Subtask
@@ -17,11 +19,14 @@ from ringi.engine.levels import level_of
 from ringi.engine.order import Order, ordered
 from ringi.engine.process import ActionRecord, ActionState, Process
 from ringi.engine.run_plan import RunRole
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.kernel.tokens import tokens
 from ringi.models.usage import Purpose, Spent, TokenUsage
-from ringi.runs.document import Attempt, Run, RunPhase, StepState, StepStatus, StopCode
-from ringi.runs.store import Store
+from ringi.runs.document import Attempt, Run, StepState, StopCode
 from ringi.sessions.document import SessionStatus, StoredSession
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 _A_MILLION: Final = 1_000_000
 
@@ -98,7 +103,7 @@ class Used(NamedTuple):
     """Turns or sessions whose cost is known."""
     unpriced: int = 0
 
-    def plus(self, other: "Used") -> "Used":
+    def plus(self, other: Used) -> Used:
         return Used._make(one + two for one, two in zip(self, other, strict=True))
 
     @property

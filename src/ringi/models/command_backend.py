@@ -14,6 +14,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Final, NamedTuple
 
+from ringi.agents.agent_above import PRIVATE_VARIABLES
 from ringi.agents.output import AgentOutput
 from ringi.agents.reading import Enclosed, ProjectReader
 from ringi.agents.record import FILES, LONGEST_WORD
@@ -29,7 +30,6 @@ from ringi.errors import (
     StorageFailed,
     UnknownModel,
 )
-from ringi.kernel.process.agent_above import PRIVATE_VARIABLES
 from ringi.kernel.process.capture import CommandResult, at_most, last, run
 from ringi.kernel.process.environment import without_forge_tokens
 from ringi.kernel.process.erase import erase

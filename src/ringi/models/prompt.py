@@ -1,17 +1,19 @@
 """What a language model is asked, and what it answers with."""
 
 from collections.abc import Callable
-from typing import Annotated, Generic, Literal, NamedTuple, Protocol, TypeVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from ringi.engine.document import PlanningBrief
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.runs.document import Severity
-from ringi.sessions.document import Brief, QuestionType
+
+if TYPE_CHECKING:
+    from ringi.engine.document import PlanningBrief
+    from ringi.sessions.document import Brief
 
 T = TypeVar("T")
 
@@ -29,14 +31,14 @@ class Prompt(NamedTuple):
     """Ours: what to do, and how to answer. The same in every call of a session."""
     material: tuple[Material, ...]
     """What does not change in a session comes first."""
-    brief: Brief | None = None
+    brief: "Brief | None" = None
     """The same as a document, for the playbook, which does not read prompts."""
     session: str = ""
     """The planning session it belongs to: its prompts have the same fences and begin alike, so that a service
     can reuse what it has read."""
     task: str = ""
     """Ours too: what this call asks for. It follows the material."""
-    planning: PlanningBrief | None = None
+    planning: "PlanningBrief | None" = None
     """Instead of the brief, if a plan is made: see `planning.engine`."""
 
 
@@ -125,6 +127,14 @@ class NewFiles(Document, frozen=True):
     """What a model wants to read before it answers."""
 
     paths: Annotated[tuple[_Path, ...], Meta(max_length=MOST_FILES)]
+
+
+class QuestionType(StrEnum):
+    CLARIFICATION = "clarification"
+    SCOPE = "scope"
+    TECHNICAL = "technical"
+    PRIORITY = "priority"
+    CONSTRAINT = "constraint"
 
 
 class NewQuestion(Document, frozen=True):
@@ -330,6 +340,13 @@ class NewTurnWithCalls(NewTurn, frozen=True, kw_only=True):
 class NewPlanTurn(NewTurnWithCalls, frozen=True, kw_only=True):
     finished: bool = False
     """Every success criterion is met with this; the later tasks need nothing more."""
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    """Goes back to the implementer."""
+    WARNING = "warning"
+    NOTE = "note"
 
 
 class NewFinding(Document, frozen=True):

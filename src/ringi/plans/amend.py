@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.approvals.document import files_of
+from ringi.approvals.feedback import Amended, Feedback, FeedbackKind
 from ringi.approvals.who import actor_at, require_settable
 from ringi.errors import InvalidSpecs, NotFound, Refused, Stale, StorageFailed
 from ringi.kernel.codec import digest
@@ -21,21 +22,14 @@ from ringi.patch.patch import Patch
 from ringi.patch.render import Rendered
 from ringi.patch.rework import drop_hunks
 from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
-from ringi.plans.document import (
-    ActionSpec,
-    ActionSpecExt,
-    PlanDocument,
-    SpecKind,
-    StoredPlan,
-    ValidationReport,
-    with_state,
-)
+from ringi.plans.document import PlanDocument, StoredPlan, ValidationReport, with_state
 from ringi.plans.effects import Effect, Invalid, content_of, difference, packed, rendering
-from ringi.plans.feedback import Amended, Feedback, FeedbackKind
 from ringi.plans.preview import effects_now, render_now
 from ringi.plans.propose import by_person, next_version, refuse_fixed, require_as_seen, save_version, since_of
 from ringi.plans.rules import rules_of
 from ringi.plans.validate import Validated, misfits, validate, why_of
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt
 from ringi.tree.file_state import FileState
 from ringi.tree.tree import differing
 

@@ -4,16 +4,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from ringi.approvals.feedback import Side
 from ringi.approvals.who import refuse_agent
 from ringi.errors import AmendedTwice, LostRace, NotFound, PlanChanged
 from ringi.kernel.text import Text
 from ringi.plans.answer import CommentChange, drafted, replace_comments
 from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
-from ringi.plans.document import ActionSpecExt, PlanDocument, SpecKind
+from ringi.plans.document import PlanDocument
 from ringi.plans.effects import packed
-from ringi.plans.feedback import Side
 from ringi.plans.review_document import path_after, spec_at
 from ringi.plans.reviewed_plan import ReviewedPlan, comment_on, path_of
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpecExt
 
 _MOST_RACES: Final = 5
 

@@ -2,9 +2,10 @@
 
 from enum import StrEnum
 
+from ringi.approvals.feedback import Feedback, LineComment
 from ringi.kernel.document import Document
-from ringi.plans.document import Encoding, PlanStatus
-from ringi.plans.feedback import Feedback, LineComment
+from ringi.plans.document import PlanStatus
+from ringi.tree.action_spec import Encoding
 
 
 class DropSpec(Document, frozen=True, tag="drop_spec"):

@@ -22,7 +22,9 @@ from ringi.approvals.document import (
     SignedAct,
     files_of,
 )
+from ringi.approvals.feedback import Feedback, FeedbackKind
 from ringi.approvals.grant import Grants
+from ringi.approvals.grant_document import Grant
 from ringi.approvals.kinds import of_plan
 from ringi.approvals.permits import refused_danger
 from ringi.approvals.proof import StatementContext, approval_of, compose, prove, require_answer
@@ -47,19 +49,13 @@ from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
 from ringi.plans.document import (
     PLAN_MACHINE,
-    ActionSpecExt,
     ApprovalEntry,
     PlanDocument,
     PlanStatus,
-    SpecKind,
-    SpecSelection,
     StoredPlan,
-    risk_of,
-    selected,
     with_state,
 )
 from ringi.plans.effects import content_of
-from ringi.plans.feedback import Feedback, FeedbackKind
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected, require_as_seen
 from ringi.plans.request import open_request
@@ -67,9 +63,12 @@ from ringi.plans.rules import rules_of
 from ringi.plans.status import advance, refusal
 from ringi.plans.store import PlanRecord
 from ringi.plans.validate import misfits
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, SpecSelection, selected
 from ringi.tree.tree import differing
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 _WITH_CONTENT: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE])
@@ -115,8 +114,24 @@ def request(
     if may_use and (standing := grants.covering(stored, subject)):
         # It was used up, revoked or overtaken just now: the request stays open for a person.
         with contextlib.suppress(GrantRefused, LostRace, SignatureUnchecked):
-            grants.approve(stored, standing, asked, data)
+            use_grant(workspace, stored, standing, asked, data)
     return asked
+
+
+def use_grant(
+    workspace: Workspace, stored: StoredPlan, grant: Grant, asked: ApprovalRequest, data: bytes
+) -> None:
+    """Approves by a standing approval; `data` is what would be approved now. Raises GrantRefused."""
+    document = stored.document
+    status = advance(document, f"p{stored.number}", PlanStatus.APPROVED)
+
+    def save(transaction: Store, approval: Approval, event: NewEvent) -> None:
+        entry = ApprovalEntry(approval.approver, approval.timestamp, ALL_SPECS)
+        approvals = (*document.state.approvals, entry)
+        approved = with_state(document, status=status, selection=ALL_SPECS, approvals=approvals)
+        transaction.plans.save(stored, approved, event)
+
+    workspace.grants.use(stored, grant, asked, data, save)
 
 
 def require_open(workspace: Workspace, stored: StoredPlan) -> None:
@@ -209,7 +224,7 @@ def approve(
         act=SignedAct.APPROVE,
         approver=approver,
         made_at=document.plan.created_at,
-        risk=risk_of(document, selection),
+        risk=document.risk(selection),
         note=note,
         about=partial(_about, workspace, document, subject),
     )

@@ -1,7 +1,9 @@
 """Whether an approval is what a person gave: its content, its place in the log, its proof."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET
 
@@ -32,10 +34,12 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Event, EventKind
 from ringi.ledger.subject import Subject, SubjectKind
-from ringi.plans.document import SpecKind
-from ringi.plans.store import PlanStore
 from ringi.policy.globs import within
 from ringi.policy.risk_level import Risk, highest
+from ringi.policy.spec_kind import SpecKind
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 SHOWN: Final = 8
 """How many characters of an id are shown."""
@@ -44,7 +48,7 @@ SHOWN: Final = 8
 class SubjectFacts(NamedTuple):
     """What the ledger says about one subject."""
 
-    store: PlanStore
+    store: Store
     signatures: Signatures
     about: Subject
     events: Mapping[str, Event]
@@ -159,7 +163,7 @@ def _run_terms(facts: SubjectFacts, run_id: str) -> ForgeTerms | None:
         return None
 
 
-def _rule_at(store: PlanStore, seq: int) -> RequiredProof:
+def _rule_at(store: Store, seq: int) -> RequiredProof:
     """What the ledger demanded then; what a configuration demanded is not known later."""
     before = [one.event.evidence for one in store.events(subjects.SIGNERS.id) if one.event.seq < seq]
     found = [one for one in store.approvals.of(subjects.SIGNERS.id) if one.evidence in before]
@@ -211,7 +215,7 @@ def _other_files(statement: str, subject: ApprovalSubject) -> Iterator[Text]:
 # Whose signatures counted.
 
 
-def signer_doubts(store: PlanStore, signatures: Signatures) -> Iterator[Text]:
+def signer_doubts(store: Store, signatures: Signatures) -> Iterator[Text]:
     """Whether each list was accepted by somebody who could, under the rule that held before it."""
     events = {one.event.evidence: one.event for one in store.events(subjects.SIGNERS.id)}
     facts = SubjectFacts(store, signatures, subjects.SIGNERS, events)

@@ -9,11 +9,12 @@ import msgspec
 
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.execution import Step
 from ringi.plans.validate import Validated, with_problems
+from ringi.policy.spec_kind import SpecKind
 from ringi.tools.ports_process import OutsideTools, ToolInfo
 from ringi.tools.schema import mismatch
+from ringi.tree.action_spec import ActionSpec
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

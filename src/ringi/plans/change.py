@@ -38,30 +38,22 @@ from ringi.plans.change_plan import (
     PlanValidations,
     Trigger,
 )
-from ringi.plans.document import (
-    PLAN_MACHINE,
-    ActionSpec,
-    ActionSpecExt,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-    StoredPlan,
-    selected,
-    with_state,
-)
+from ringi.plans.document import PLAN_MACHINE, PlanStatus, StoredPlan, with_state
 from ringi.plans.effects import Effect, Invalid, content_of, effects_of, rendering
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of
 from ringi.plans.propose import NO_REMARKS, Remarks, new_plan, propose_whole, refuse_superseded
 from ringi.plans.rules import rules_of
-from ringi.plans.store import PlanStore
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
 from ringi.policy.risk import words as risk_words
+from ringi.policy.spec_kind import SpecKind
 from ringi.project.state import Diagnostic, ProjectState, UnknownUsers, why_incomplete
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt, SpecSelection, selected
 from ringi.tree.paths import normalise
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 GROUP: Final = "change"
@@ -316,7 +308,7 @@ def take_state(workspace: Workspace, state: ProjectState) -> list[str]:
     return [f"p{stored.number}" for stored in found]
 
 
-def _supersede(workspace: Workspace, transaction: PlanStore, stored: StoredPlan, snapshot_id: str) -> None:
+def _supersede(workspace: Workspace, transaction: Store, stored: StoredPlan, snapshot_id: str) -> None:
     """Rejects it for good, even if approved: its files may be the same, but the project has changed."""
     document = stored.document
     if not document.change:

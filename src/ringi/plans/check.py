@@ -30,22 +30,13 @@ from ringi.errors import (
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans import commit, undo
-from ringi.plans.document import (
-    OPEN,
-    ActionSpecExt,
-    CheckFailure,
-    PlanDocument,
-    PlannedChecks,
-    PlanStatus,
-    StoredPlan,
-    selected,
-    with_state,
-)
+from ringi.plans.document import OPEN, PlanDocument, PlanStatus, StoredPlan, with_state
 from ringi.plans.effects import Invalid
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import refuse_superseded, require_as_seen
 from ringi.plans.status import refusal
+from ringi.tree.action_spec import ActionSpecExt, CheckFailure, PlannedChecks, selected
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.file_state import FileChange
 from ringi.tree.tree import differing

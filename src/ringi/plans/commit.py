@@ -23,16 +23,12 @@ from ringi.ledger.event import Actor, EventKind, LoggedEvent, NewEvent
 from ringi.plans.commit_message import offered_message, proper_message, trailers, with_trailers
 from ringi.plans.commit_revert import reverted
 from ringi.plans.document import (
-    CHANGING,
-    ONLY_READING,
     OPEN,
     PLAN_MACHINE,
-    ActionSpecExt,
     PlanDocument,
     PlannedCommit,
     PlanState,
     PlanStatus,
-    selected,
     title_of,
     with_state,
 )
@@ -40,6 +36,8 @@ from ringi.plans.execution import ExecutionResult, StoredIntent
 from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.status import refusal
+from ringi.policy.spec_kind import CHANGING, ONLY_READING
+from ringi.tree.action_spec import ActionSpecExt, selected
 from ringi.tree.check_result import CheckPhase
 from ringi.tree.commit_order import CommitOrder, CommitOutcome, CommitPlace, Committed
 from ringi.tree.file_state import FileChange, FileState, OpStatus

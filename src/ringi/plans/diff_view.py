@@ -10,6 +10,7 @@ from enum import Enum, auto
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from ringi.approvals.feedback import LineComment, Side
 from ringi.errors import BadPatch
 from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
@@ -20,7 +21,6 @@ from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Hunk
 from ringi.plans import words
 from ringi.plans.answer_document import PlanComparison
-from ringi.plans.feedback import LineComment, Side
 from ringi.plans.merge import OpenConflict
 from ringi.plans.view import difference_span
 

@@ -1,21 +1,22 @@
 """The plan, its action specs and its state (PT-1, PT-2, PT-3, PT-5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.feedback import Feedback, LineComment
 from ringi.kernel.document import Document, Machine, Versioned
 from ringi.kernel.system import milliseconds
 from ringi.ledger.subject import StepOf
 from ringi.patch.conflict import Conflict
 from ringi.plans.change_plan import ApprovalState, ChangeApproval, ChangeFacts, ChangePlan, FileDiff
-from ringi.plans.feedback import Feedback, LineComment
 from ringi.policy.risk_level import Risk, RiskReason, highest
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, PlannedChecks, SpecSelection, selected
 from ringi.tree.check_result import CheckResult
-from ringi.tree.file_state import FileState, Touched
 
 
 class PlanStatus(StrEnum):
@@ -49,109 +50,9 @@ WAITING: Final = frozenset([_P.PENDING_REVIEW, _P.APPROVED, _P.ABORTED])
 ENDED: Final = frozenset([_P.COMPLETED, _P.DISCARDED])
 
 
-class SpecKind(StrEnum):
-    CREATE = "create"
-    WRITE = "write"
-    PATCH = "patch"
-    DELETE = "delete"
-    MOVE = "move"
-    MKDIR = "mkdir"
-    READ = "read"
-    ANALYZE = "analyze"
-    RUN = "run"
-    CALL = "call"
-
-
-CHANGING: Final = frozenset(
-    [SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE, SpecKind.MOVE, SpecKind.MKDIR]
-)
-"""Kinds whose effect on files is known in advance and approved through its hashes."""
-ONLY_READING: Final = frozenset([SpecKind.READ, SpecKind.ANALYZE])
-
-
-class Encoding(StrEnum):
-    UTF8 = "utf-8"
-    BASE64 = "base64"
-
-
 class MessageRef(Document, frozen=True):
     message_id: str
     timestamp: str
-
-
-class ActionSpec(Document, frozen=True, omit_defaults=True):
-    kind: SpecKind
-    path: str = ""
-    content: str | None = None
-    description: str = ""
-    optional: bool = False
-    encoding: Encoding = Encoding.UTF8
-    mode: str | None = None
-    """Permission bits in octal, such as "0755". None keeps the file's own, or the default for a new one."""
-    group: str | None = None
-    target: str | None = None
-    argv: tuple[str, ...] = ()
-    timeout_sec: int | None = None
-    tool: str | None = None
-    arguments: Mapping[str, Any] | None = None
-    tool_digest: str | None = None  # of the tool as it was proposed: another one is not called
-
-
-class Preflight(Document, frozen=True):
-    exists: bool
-    overwrite: bool
-    diff_summary: str
-
-
-class ActionSpecExt(Document, frozen=True):
-    id: str
-    base: ActionSpec
-    risk: Risk
-    validated: bool
-    preflight: Preflight
-    notes: str = ""
-    risk_reasons: tuple[RiskReason, ...] = ()
-    before: FileState | None = None
-    """The file as the proposer saw it; the plan is stale if it differs now."""
-    after: FileState | None = None
-    also: tuple[Touched, ...] | UnsetType = UNSET
-    """Other files: the old path of a rename, the source of a copy."""
-    since: str | UnsetType = UNSET
-    """Hash of the file that the proposer saw, if it was merged with a later one; empty if there was none."""
-
-    @property
-    def touched(self) -> tuple[Touched, ...]:
-        if self.base.kind not in CHANGING:
-            return ()
-        return (Touched(self.base.path, self.before, self.after), *(self.also or ()))
-
-    @property
-    def changed_paths(self) -> tuple[str, ...]:
-        """Paths that change; always includes the spec's own path."""
-        own = self.base.path
-        return tuple(file.path for file in self.touched if file.path == own or file.before != file.after)
-
-    @property
-    def old_path(self) -> str | None:
-        """The path of a renamed file before."""
-        if self.base.kind is SpecKind.MOVE:
-            return self.base.path
-        gone = [file for file in self.also or () if file.after is None]
-        return gone[0].path if gone else None
-
-    @property
-    def only_mode(self) -> bool:
-        """Whether only the permissions change."""
-        before, after = self.before, self.after
-        return bool(before and after and before.sha256 == after.sha256 and before.mode != after.mode)
-
-
-class SpecSelection(Document, frozen=True):
-    all: bool
-    ids: tuple[str, ...] = ()
-
-
-ALL_SPECS: Final = SpecSelection(all=True)
 
 
 class Plan(Document, frozen=True):
@@ -187,22 +88,6 @@ class DiffTotals(Document, frozen=True):
     weight: int | UnsetType = UNSET
     """Lines as budgets count them, if there are more: at least one for every 100 bytes that change."""
     hunks: int | UnsetType = UNSET
-
-
-class CheckFailure(StrEnum):
-    """What happens to a plan whose checks fail after it was carried out."""
-
-    KEEP = "keep"
-    UNDO = "undo"
-
-
-class PlannedChecks(Document, frozen=True):
-    """Part of what is approved."""
-
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    on_failure: CheckFailure = CheckFailure.UNDO
-    tests: tuple[str, ...] | UnsetType = UNSET  # of a step: they pass on its very bytes, or none is written
 
 
 class PlannedCommit(Document, frozen=True):
@@ -259,6 +144,11 @@ class PlanDocument(Versioned, frozen=True, kw_only=True):
     """What makes the plan a change plan."""
     step: StepOf | UnsetType = UNSET
     """Set if it belongs to a run: it is carried out on the run's branch, nowhere else."""
+
+    def risk(self, selection: SpecSelection = ALL_SPECS) -> Risk:
+        """Change plans have their own risk criteria; the higher risk counts."""
+        risks = tuple(spec.risk for spec in selected(self.state.action_specs, selection))
+        return highest((*risks, self.change.risk.level) if self.change else risks)
 
 
 class PlanRef(Document, frozen=True):
@@ -353,17 +243,6 @@ def title_of(content: str) -> str:
     return ""
 
 
-def selected(specs: tuple[ActionSpecExt, ...], selection: SpecSelection) -> tuple[ActionSpecExt, ...]:
-    if selection.all:
-        return specs
-    wanted = set(selection.ids)
-    return tuple(spec for spec in specs if spec.id in wanted)
-
-
-def only_reads(specs: Sequence[ActionSpecExt]) -> bool:  # nothing in it needs an approval
-    return bool(specs) and all(spec.base.kind in ONLY_READING for spec in specs)
-
-
 def undone_at(document: PlanDocument) -> str | None:
     """When it was taken back; None if it was not, or was carried out again since."""
     for newest in document.state.executions[-1:]:
@@ -386,12 +265,6 @@ def comments_now(document: PlanDocument) -> tuple[LineComment, ...]:
 
 def with_state(document: PlanDocument, **changes: object) -> PlanDocument:
     return msgspec.structs.replace(document, state=msgspec.structs.replace(document.state, **changes))
-
-
-def risk_of(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Risk:
-    """Change plans have their own risk criteria; the higher risk counts."""
-    risks = tuple(spec.risk for spec in selected(document.state.action_specs, selection))
-    return highest((*risks, document.change.risk.level) if document.change else risks)
 
 
 _DECIDED: Final = frozenset([_P.APPROVED, _P.SCHEDULED, _P.EXECUTING, _P.COMPLETED, _P.ABORTED])

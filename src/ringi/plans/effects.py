@@ -18,8 +18,9 @@ from ringi.patch.merge import written_since
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import PatchKind
 from ringi.patch.render import FileSide, Rendered, render, render_move
-from ringi.plans.document import CHANGING, ActionSpec, Encoding, SpecKind
 from ringi.plans.rules import Rules
+from ringi.policy.spec_kind import CHANGING, SpecKind
+from ringi.tree.action_spec import ActionSpec, Encoding
 from ringi.tree.file_state import FileState
 from ringi.tree.paths import normalise
 from ringi.tree.tree import Tree

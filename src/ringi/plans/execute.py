@@ -31,17 +31,7 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans import attest, check, commit, undo
 from ringi.plans.approve import covering, subject_now
 from ringi.plans.change import require_valid
-from ringi.plans.document import (
-    ENDED,
-    PLAN_MACHINE,
-    ActionSpecExt,
-    PlanStatus,
-    SpecKind,
-    StoredPlan,
-    only_reads,
-    selected,
-    with_state,
-)
+from ringi.plans.document import ENDED, PLAN_MACHINE, PlanStatus, StoredPlan, with_state
 from ringi.plans.effects import Invalid
 from ringi.plans.execution import CommandEnd, ExecutionIntent, ExecutionResult, StoredCommand, StoredIntent
 from ringi.plans.executor import Executor, Stages, storage_errors
@@ -52,15 +42,18 @@ from ringi.plans.reading import require_free
 from ringi.plans.recover import Recovery
 from ringi.plans.status import refusal
 from ringi.plans.steps import end_command
-from ringi.plans.store import PlanRecord, PlanStore
+from ringi.plans.store import PlanRecord
 from ringi.plans.units import numbered
 from ringi.plans.validate import embedded
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpecExt, only_reads, selected
 from ringi.tree.check_result import CheckResult
 from ringi.tree.file_state import FileChange, OpStatus
 from ringi.tree.stage import emptied_by
 from ringi.tree.tree import differing, found_at
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
@@ -89,7 +82,7 @@ def execute(workspace: Workspace, plan_id: str, *, leaves: bool = False) -> Exec
         checked += tested
         intent = _intent(workspace, stored, approval, specs)
 
-        def begin(transaction: PlanStore) -> StoredPlan:
+        def begin(transaction: Store) -> StoredPlan:
             return _begin(transaction, _with_checks(stored, checked), intent)
 
         if approval:
@@ -262,7 +255,7 @@ def _approved_sandbox(approval: Approval | None) -> bool | UnsetType:
     return codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval").sandboxed
 
 
-def _begin(transaction: PlanStore, stored: StoredPlan, intent: ExecutionIntent) -> StoredPlan:
+def _begin(transaction: Store, stored: StoredPlan, intent: ExecutionIntent) -> StoredPlan:
     status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.SCHEDULED)
     status = PLAN_MACHINE.advance(status, PlanStatus.EXECUTING)
     # Saves the revision that was checked: if somebody changed the plan since, nothing runs.

@@ -7,7 +7,8 @@ from msgspec import UNSET, UnsetType
 from ringi.approvals.document import Act
 from ringi.kernel import codec
 from ringi.kernel.document import Document, Versioned
-from ringi.plans.document import ActionSpec, SpecKind
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.commit_order import CommitOutcome
 from ringi.tree.file_state import FileChange, OpStatus
 

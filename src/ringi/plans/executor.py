@@ -22,13 +22,13 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import PLAN_MACHINE, ExecutionLink, PlanStatus, StoredPlan, with_state
 from ringi.plans.execution import ExecutionIntent, ExecutionResult, FileOpOutcome, Step
 from ringi.plans.steps import take_step
-from ringi.plans.store import PlanStore
 from ringi.plans.units import ExecutionUnit, segments, stops
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import Stage, emptied_by, known_to, reverse, staged
 from ringi.tree.tree import found_at
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 Statuses = dict[str, OpStatus]
@@ -118,7 +118,7 @@ def record(
     return result
 
 
-def _save(transaction: PlanStore, result: ExecutionResult, stored: StoredPlan, *, commits: bool) -> None:
+def _save(transaction: Store, result: ExecutionResult, stored: StoredPlan, *, commits: bool) -> None:
     """`commits` says that a commit follows an undo."""
     state = stored.document.state
     link = ExecutionLink(result.execution_id, str(result.kind), result.finished_at, result.overall_success)
@@ -275,7 +275,7 @@ class Executor:
         self,
         intent: ExecutionIntent,
         contents: Mapping[str, bytes],
-        begin: Callable[[PlanStore], StoredPlan],
+        begin: Callable[[Store], StoredPlan],
     ) -> ExecutionResult:
         """`contents` has the bytes before and after; `begin` saves the plan with the intent."""
         stage = self._stages.stage(intent.id)
@@ -299,7 +299,7 @@ class Executor:
         stage: Stage,
         intent: ExecutionIntent,
         contents: Mapping[str, bytes],
-        begin: Callable[[PlanStore], StoredPlan],
+        begin: Callable[[Store], StoredPlan],
     ) -> StoredPlan:
         if intent.changes:
             stage.prepare(intent.changes, lambda sha256: verified(sha256, contents.get(sha256)))

@@ -10,9 +10,10 @@ from ringi.patch.editor_edit import WorkspaceEdit
 from ringi.patch.workspace_edit import workspace_edit
 from ringi.plans.change import edited_file
 from ringi.plans.change_plan import ChangePlan
-from ringi.plans.document import CHANGING, SpecKind, change_plan_of
+from ringi.plans.document import change_plan_of
 from ringi.plans.effects import rendering
 from ringi.plans.preview import effects
+from ringi.policy.spec_kind import CHANGING, SpecKind
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

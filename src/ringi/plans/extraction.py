@@ -1,7 +1,7 @@
 """What a plan's text asks for (PT-14)."""
 
 from ringi.kernel.document import Document
-from ringi.plans.document import ActionSpec
+from ringi.tree.action_spec import ActionSpec
 
 
 class Unplaced(Document, frozen=True):

@@ -11,9 +11,10 @@ from ringi.approvals.document import Act
 from ringi.errors import NoCommit
 from ringi.plans import words
 from ringi.plans.commit import Announced, announced, outcome_of
-from ringi.plans.document import OPEN, PlanDocument, PlanPreview, PlanRef, SpecKind
+from ringi.plans.document import OPEN, PlanDocument, PlanPreview, PlanRef
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.view import PlanFacts
+from ringi.policy.spec_kind import SpecKind
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

@@ -12,13 +12,15 @@ from ringi.errors import BadTransition, ChangeFixed, PathRefused, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, shorten_path, storable
 from ringi.ledger.event import Actor
-from ringi.plans.document import ActionSpec, Overlap, PlanRef, SpecKind
+from ringi.plans.document import Overlap, PlanRef
 from ringi.plans.effects import mode_after, packed
 from ringi.plans.propose import as_seen, set_specs
 from ringi.plans.renames import with_renames
 from ringi.plans.rules import Rules, rules_of
 from ringi.plans.titles import title_of_specs
 from ringi.plans.validate import Basis
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.check_result import CheckResult
 from ringi.tree.difference import CopyChange, TreeDifference
 from ringi.tree.file_state import FileState

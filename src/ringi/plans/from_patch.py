@@ -20,13 +20,14 @@ from ringi.plans import change as change_plans
 from ringi.plans.capture import Progress, state_now
 from ringi.plans.change import GROUP, Affected, ChangeDraft, Explained
 from ringi.plans.change_plan import FileDiff
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.effects import effects_of, git_mode, mode_after, packed, rendering
 from ringi.plans.explain import explain
 from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merged_specs, open_conflicts
 from ringi.plans.propose import NO_REMARKS, Remarks
 from ringi.plans.rules import rules_of
+from ringi.policy.spec_kind import SpecKind
 from ringi.project.dependencies import dependents, unknown_users
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.file_state import LINK_MODE
 from ringi.tree.paths import normalise as normalise_path
 from ringi.tree.snapshot import Snapshots

@@ -5,10 +5,10 @@ from typing import Final
 
 from ringi.kernel.text import Text
 from ringi.plans import words
-from ringi.plans.document import ActionSpecExt
 from ringi.policy.risk_level import RiskCode
 from ringi.project.context import FileKind
 from ringi.project.kinds import kinds_of
+from ringi.tree.action_spec import ActionSpecExt
 
 _GONE: Final = frozenset([RiskCode.DELETE, RiskCode.EMPTIED])
 

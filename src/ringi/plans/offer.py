@@ -14,8 +14,9 @@ from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.check import files_made
 from ringi.plans.commit_message import offered_message
-from ringi.plans.document import PLAN_MACHINE, PlannedCommit, PlanStatus, selected, with_state
+from ringi.plans.document import PLAN_MACHINE, PlannedCommit, PlanStatus, with_state
 from ringi.plans.place import require_here
+from ringi.tree.action_spec import selected
 from ringi.tree.offered_commit import OfferedFile, OfferOrder
 
 if TYPE_CHECKING:

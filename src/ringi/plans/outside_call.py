@@ -8,10 +8,12 @@ from ringi.engine.process import ActionRecord
 from ringi.errors import NotFound
 from ringi.kernel.text import Text, in_language, restore_text
 from ringi.ledger.subject import requester_of_run
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
 from ringi.plans.tool import PlanTool
+from ringi.policy.spec_kind import SpecKind
 from ringi.tools.effects import ErrorKind
 from ringi.tools.ports_process import ToolResult
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.file_state import OpStatus
 
 if TYPE_CHECKING:

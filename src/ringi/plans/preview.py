@@ -11,15 +11,7 @@ from ringi.errors import InvalidSpecs, NotFound, Refused, StorageFailed
 from ringi.kernel.text import Text
 from ringi.patch.conflict import Conflict
 from ringi.patch.render import Rendered
-from ringi.plans.document import (
-    ActionSpecExt,
-    DiffSummary,
-    PlanDocument,
-    PlanPreview,
-    PlanStatus,
-    SpecKind,
-    StoredPlan,
-)
+from ringi.plans.document import DiffSummary, PlanDocument, PlanPreview, PlanStatus, StoredPlan
 from ringi.plans.effects import (
     MERGEABLE,
     NOTHING,
@@ -41,6 +33,8 @@ from ringi.plans.rules import rules_of
 from ringi.policy.risk import score
 from ringi.policy.risk import your_lines as your_lines_reason
 from ringi.policy.risk_level import Risk, RiskCode, RiskReason, highest
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpecExt
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

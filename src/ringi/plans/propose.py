@@ -27,15 +27,10 @@ from ringi.ledger.subject import StepOf
 from ringi.plans.calls import bound, with_misfits
 from ringi.plans.commit_message import proper_message
 from ringi.plans.document import (
-    ALL_SPECS,
-    ActionSpec,
-    ActionSpecExt,
-    CheckFailure,
     DiffTotals,
     MessageRef,
     Plan,
     PlanDocument,
-    PlannedChecks,
     PlannedCommit,
     PlanState,
     PlanStatus,
@@ -54,6 +49,7 @@ from ringi.plans.rules import rules_of
 from ringi.plans.status import advance, is_sent_back
 from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate, with_problems
 from ringi.policy.risk import score
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec, ActionSpecExt, CheckFailure, PlannedChecks
 from ringi.tree.file_state import FileState
 from ringi.tree.tree import Tree, TreeAsSeen
 

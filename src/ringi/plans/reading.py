@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from ringi.errors import ReadNotApproved, RingiError
 from ringi.kernel.text import Text
 from ringi.patch.parse import parse_patch
-from ringi.plans.document import ActionSpec, ActionSpecExt, PlanDocument, SpecKind, StoredPlan
+from ringi.plans.document import PlanDocument, StoredPlan
 from ringi.plans.effects import Invalid, content_of
 from ringi.plans.validate import Validated
 from ringi.policy.files import is_credential
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt
 from ringi.tree.paths import normalise
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from ringi.approvals.feedback import LineComment
 from ringi.plans.answer_document import PlanAnswer
 from ringi.plans.document import PlanDocument, PlanPreview, with_state
 from ringi.plans.execute import execute
 from ringi.plans.execution import ExecutionResult
-from ringi.plans.feedback import LineComment
 from ringi.plans.reading import guarded, guarded_in, paths_in
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ import msgspec
 from ringi.errors import Refused, StorageFailed
 from ringi.patch.renames import renames
 from ringi.patch.render import FileSide, is_binary, render_move
-from ringi.plans.document import CHANGING, ActionSpec, Encoding, SpecKind
 from ringi.plans.effects import Effect, Invalid, Known, SeenFile, effects_of, git_mode, packed
 from ringi.plans.rules import Rules
 from ringi.plans.validate import Basis
+from ringi.policy.spec_kind import CHANGING, SpecKind
+from ringi.tree.action_spec import ActionSpec, Encoding
 from ringi.tree.tree import Tree
 
 _SAID_BY_GIT: Final = frozenset([None, "0755"])

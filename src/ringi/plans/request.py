@@ -19,8 +19,8 @@ from ringi.approvals.kinds import KINDS
 from ringi.errors import Expired, NotRequested
 from ringi.kernel.text import Text
 from ringi.ledger.event import Event, EventKind
-from ringi.plans.document import SpecSelection
 from ringi.plans.store import PlanRecord
+from ringi.tree.action_spec import SpecSelection
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

@@ -7,8 +7,9 @@ from ringi.errors import ExecutionAborted, UnknownCommand
 from ringi.kernel.lines import Line, Style, line
 from ringi.kernel.text import COMMIT_SHOWN, Text, restore_text, visible
 from ringi.plans import words
-from ringi.plans.document import CHANGING, ONLY_READING, ActionSpecExt, SpecKind
 from ringi.plans.execution import ExecutionResult, FileOpOutcome
+from ringi.policy.spec_kind import CHANGING, ONLY_READING, SpecKind
+from ringi.tree.action_spec import ActionSpecExt
 from ringi.tree.commit_order import CommitOutcome
 from ringi.tree.file_state import OpStatus
 

@@ -2,11 +2,12 @@
 
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.feedback import Side
 from ringi.kernel.document import Document, Versioned
 from ringi.plans.change_plan import ChangeFacts
-from ringi.plans.document import PlanRef, SpecKind
-from ringi.plans.feedback import Side
+from ringi.plans.document import PlanRef
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
 
 
 class ReviewedHunk(Document, frozen=True):

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from ringi.approvals.feedback import LineComment, Side
 from ringi.approvals.own_key import own_keys
 from ringi.errors import NotFound
 from ringi.kernel.lines import TextSpan
@@ -13,8 +14,7 @@ from ringi.kernel.text import Text
 from ringi.patch.patch import Hunk
 from ringi.plans import words
 from ringi.plans.diff_view import DiffSection, SectionContent
-from ringi.plans.document import CHANGING, OPEN, ActionSpecExt, PlanDocument, SpecKind, comments_now
-from ringi.plans.feedback import LineComment, Side
+from ringi.plans.document import OPEN, PlanDocument, comments_now
 from ringi.plans.merge import changed_files
 from ringi.plans.preview import risk_now
 from ringi.plans.review_data import (
@@ -28,6 +28,8 @@ from ringi.plans.review_data import (
 from ringi.plans.review_view import heading_of
 from ringi.plans.reviewed_plan import ReviewedPlan, overlaps_of, warnings_of
 from ringi.plans.waiting_view import stale_spans
+from ringi.policy.spec_kind import CHANGING, SpecKind
+from ringi.tree.action_spec import ActionSpecExt
 from ringi.tree.file_state import FileState
 
 _IN_PARTS: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Final
 
 from ringi.approvals.document import TypedAnswer
+from ringi.approvals.feedback import Side
 from ringi.approvals.prompter import NOT_APPROVED, agrees, typed_digest
 from ringi.approvals.proof import require_typing
 from ringi.errors import (
@@ -25,8 +26,7 @@ from ringi.plans import edits
 from ringi.plans import review_view as views
 from ringi.plans.check import describe_end, failing_test
 from ringi.plans.diff_view import Row, RowKind
-from ringi.plans.document import ActionSpecExt, PlanDocument, PlanStatus, comments_now, risk_of
-from ringi.plans.feedback import Side
+from ringi.plans.document import PlanDocument, PlanStatus, comments_now
 from ringi.plans.prompter import PlanPrompter, StartChecks
 from ringi.plans.review_checks import ReviewCheckRuns
 from ringi.plans.review_loop import ACTS_OF_ANY, ReviewAct, ReviewChoice, ReviewEnd, ReviewLoop, rejected
@@ -56,6 +56,7 @@ from ringi.plans.reviewed_plan import (
     undecided,
 )
 from ringi.policy.risk_level import Risk
+from ringi.tree.action_spec import ActionSpecExt
 from ringi.tree.check_result import CheckResult
 
 KEYS: Final[Mapping[str, ReviewAct]] = {
@@ -241,7 +242,7 @@ def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None
     seen = f"--seen {plan.document.plan.version}"
     require_typing(plan.workspace.signatures, f"ringi approve {plan.name} {seen} --sign KEY")
     proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
-    if risk_of(plan.document) is Risk.HIGH:
+    if plan.document.risk() is Risk.HIGH:
         proof = typed_digest(prompter, asked.digest)
     if proof is None:
         if _subject(plan) != subject:
@@ -286,14 +287,14 @@ def _drop(review: PlanReview, choice: ReviewChoice) -> None:
     if len(review.plan.specs) == 1:
         review.prompter.say(Text("It is the only file; reject the plan instead."), Style.WARNING)
         return
-    risk = risk_of(review.plan.document)
+    risk = review.plan.document.risk()
     review.amended(drop(review.plan, spec), risk)
 
 
 def _drop_hunk(review: PlanReview, choice: ReviewChoice) -> None:
     spec = review.spec(choice)
     if spec is not None:
-        risk = risk_of(review.plan.document)
+        risk = review.plan.document.risk()
         review.amended(drop_hunk(review.plan, spec, choice.hunk), risk)
 
 
@@ -333,7 +334,7 @@ def _delete_line(review: PlanReview, choice: ReviewChoice) -> None:
 
 
 def _rewrite(review: PlanReview, spec: ActionSpecExt, new: bytes) -> None:
-    risk = risk_of(review.plan.document)
+    risk = review.plan.document.risk()
     review.amended(rewrite(review.plan, spec, new), risk)
 
 
@@ -353,7 +354,7 @@ def _edit_file(review: PlanReview, choice: ReviewChoice) -> None:
         prompter.say(_UNCHANGED)
     else:
         with edits.kept(spec.base.path, made):
-            risk = risk_of(review.plan.document)
+            risk = review.plan.document.risk()
             what = rewrite(review.plan, spec, made)
         review.amended(what, risk)
 
@@ -363,7 +364,7 @@ def _decide(review: PlanReview, choice: ReviewChoice) -> None:
     found, plan = decision_of(review.plan, review.prompter, choice), review.plan
     if found is None:
         return
-    shown, risk = plan.document.plan, risk_of(plan.document)
+    shown, risk = plan.document.plan, plan.document.risk()
     said = settle_conflict(plan, *found)
     if (plan.plan_id, plan.document.plan.version) != (shown.id, shown.version):
         review.amended(said, risk)
@@ -420,7 +421,7 @@ def _discard(review: PlanReview, _: ReviewChoice) -> ReviewEnd | None:
 
 
 def _take_back(review: PlanReview, _: ReviewChoice) -> None:
-    plan, risk = review.plan, risk_of(review.plan.document)
+    plan, risk = review.plan, review.plan.document.risk()
     if plan.stale:
         said = update(plan)
         if plan.stale:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
+from ringi.approvals.feedback import Amended
 from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans import words
@@ -18,9 +19,7 @@ from ringi.plans.document import (
     PlanRef,
     PlanStatus,
     comments_now,
-    risk_of,
 )
-from ringi.plans.feedback import Amended
 from ringi.plans.lost_tests import lost_tests
 from ringi.plans.preview import diff_summary
 from ringi.plans.waiting_view import standing
@@ -46,7 +45,7 @@ class Heading(NamedTuple):
 
 def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
     """With the highest risk's first reason; `ringi show` has all of them."""
-    state, risk = document.state, risk_of(document)
+    state, risk = document.state, document.risk()
     said = []
     if state.status is not PlanStatus.PENDING_REVIEW and not ref.undone:
         said.append(TextSpan(words.status(ref), Style.STRONG))
@@ -151,7 +150,7 @@ def undecided(places: Sequence[str]) -> Text:
 
 def changed(what: Text, document: PlanDocument, risk_before: Risk) -> TextSpan:
     """After the person's change: what they did, and what the plan is now."""
-    risk = risk_of(document)
+    risk = document.risk()
     now = Text("now {risk}", risk=words.RISK[risk]) if risk is not risk_before else words.RISK[risk]
     version = Text("version {version}", version=document.plan.version)
     return TextSpan(joined([what, Text("still applies"), now, version]), Style.STRONG)

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.approvals.document import ApprovalRequest, ApprovedPlan, Proof, files_of
+from ringi.approvals.feedback import LineComment, Side
 from ringi.errors import InvalidSpecs, NoCommit, PlanChanged, Refused, Stale, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.lines import Style, TextSpan
@@ -22,26 +23,15 @@ from ringi.plans import review_view as views
 from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
 from ringi.plans.commit import announced
 from ringi.plans.diff_view import MOST_NOTES, ConflictHunk, DiffSection, SectionContent, hunks_of
-from ringi.plans.document import (
-    ALL_SPECS,
-    CHANGING,
-    OPEN,
-    ActionSpecExt,
-    Overlap,
-    PlanDocument,
-    PlanPreview,
-    PlanRef,
-    PlanStatus,
-    SpecKind,
-    comments_now,
-)
+from ringi.plans.document import OPEN, Overlap, PlanDocument, PlanPreview, PlanRef, PlanStatus, comments_now
 from ringi.plans.effects import Effect, Invalid, effects_of, looking, packed, rendering
-from ringi.plans.feedback import LineComment, Side
 from ringi.plans.merge import Decisions, FileMerge, Key, OpenConflict, file_merge
 from ringi.plans.overlaps import overlaps
 from ringi.plans.preview import effects_done, lost_lines, preview, risk_now
 from ringi.plans.propose import keep_specs, refuse_rejected, set_specs
 from ringi.plans.rules import rules_of
+from ringi.policy.spec_kind import CHANGING, SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt
 from ringi.tree.tree import differing
 
 if TYPE_CHECKING:

@@ -20,15 +20,14 @@ from ringi.plans.document import (
     ENDED,
     OPEN,
     WAITING,
-    ActionSpecExt,
     PlanDocument,
     PlanRef,
     StoredPlan,
     files_changed,
-    risk_of,
     undone_at,
     with_state,
 )
+from ringi.tree.action_spec import ActionSpecExt
 
 # Specs as bytes: as text, those of large files would be in memory twice.
 _PLAN: Final = (
@@ -327,7 +326,7 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
         files=files_changed(document),
         added=totals.added if totals else 0,
         removed=totals.removed if totals else 0,
-        risk=risk_of(document),
+        risk=document.risk(),
         undone=undone_at(document) is not None,
         superseded=True if document.change and document.change.superseded_at else UNSET,
         step=document.step,

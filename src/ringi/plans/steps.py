@@ -19,7 +19,6 @@ from ringi.kernel.codec import digest
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.calls import decoded, refusal
-from ringi.plans.document import SpecKind
 from ringi.plans.effects import mode_after
 from ringi.plans.execution import (
     CommandEnd,
@@ -30,6 +29,7 @@ from ringi.plans.execution import (
     StoredCommand,
 )
 from ringi.plans.reading import kept
+from ringi.policy.spec_kind import SpecKind
 from ringi.tools.effects import LIMIT_OF_SPEC, ErrorKind
 from ringi.tree.commands import CommandRun
 from ringi.tree.file_state import LINK_MODE, FileChange, FileState, OpStatus, StateFile

@@ -1,19 +1,19 @@
-"""The ledger as the plan tool uses it."""
+"""A plan with everything that the ledger has about it, read in one query."""
 
 from typing import Final, NamedTuple
 
 from ringi.approvals.document import Approval, ApprovalRequest
-from ringi.approvals.rows import ApprovalStore, as_approval, as_request
+from ringi.approvals.rows import as_approval, as_request
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
 from ringi.ledger.connection import Row
 from ringi.ledger.event import Event
 from ringi.ledger.events import as_event
+from ringi.ledger.ledger import Ledger
 from ringi.plans.document import StoredPlan
 from ringi.plans.execution import StoredIntent
-from ringi.plans.execution_rows import Executions, as_execution
-from ringi.plans.rows import Plans, as_document
-from ringi.project.rows import ProjectStates
+from ringi.plans.execution_rows import as_execution
+from ringi.plans.rows import as_document
 
 _RECORD: Final = """
     SELECT 'plan' AS kind, p.number AS at, p.document, s.document, p.revision FROM plans p
@@ -43,29 +43,22 @@ class PlanRecord(NamedTuple):
     """Whether any execution in the workspace, or its checks, must be recovered."""
 
 
-class PlanStore(ApprovalStore):
-    """With the rows of plans, of their executions, and of the project they are made for."""
-
-    plans: Plans
-    executions: Executions
-    states: ProjectStates
-
-    def record(self, plan_id: str) -> PlanRecord:
-        """With its requests, approvals, events and executions, read in one query."""
-        found: dict[str, list[Row]] = {}
-        for kind, *row in self.select(_RECORD, plan_id):
-            found.setdefault(str(kind), []).append(tuple(row))
-        if "plan" not in found:
-            raise NotFound(what=Text("plan"), name=plan_id)
-        number, document, specs, revision = found["plan"][0]
-        executions = tuple(as_execution(row[1], row[2]) for row in found.get("execution", ()))
-        used = {one.intent.approval_id: one.intent.id for one in executions}
-        return PlanRecord(
-            plan=StoredPlan(as_document(document, specs), int(str(revision)), int(str(number))),
-            requests=tuple(as_request(row[1]) for row in found.get("request", ())),
-            approvals=tuple(as_approval(row[1], row[2], used) for row in found.get("approval", ())),
-            events=tuple(as_event(row[1]) for row in found.get("event", ())),
-            executions=executions,
-            granting="grant" in found,
-            interrupted="interrupted" in found,
-        )
+def plan_record(store: Ledger, plan_id: str) -> PlanRecord:
+    """With its requests, approvals, events and executions, read in one query."""
+    found: dict[str, list[Row]] = {}
+    for kind, *row in store.select(_RECORD, plan_id):
+        found.setdefault(str(kind), []).append(tuple(row))
+    if "plan" not in found:
+        raise NotFound(what=Text("plan"), name=plan_id)
+    number, document, specs, revision = found["plan"][0]
+    executions = tuple(as_execution(row[1], row[2]) for row in found.get("execution", ()))
+    used = {one.intent.approval_id: one.intent.id for one in executions}
+    return PlanRecord(
+        plan=StoredPlan(as_document(document, specs), int(str(revision)), int(str(number))),
+        requests=tuple(as_request(row[1]) for row in found.get("request", ())),
+        approvals=tuple(as_approval(row[1], row[2], used) for row in found.get("approval", ())),
+        events=tuple(as_event(row[1]) for row in found.get("event", ())),
+        executions=executions,
+        granting="grant" in found,
+        interrupted="interrupted" in found,
+    )

@@ -7,8 +7,9 @@ from typing import Final
 from ringi.errors import Refused
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import PatchKind
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.effects import Invalid, content_of
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 
 _CHANGE: Final = "Change"
 _RENAME: Final = "Rename"

@@ -16,6 +16,7 @@ from ringi.approvals.document import (
     Proof,
     SignedAct,
 )
+from ringi.approvals.feedback import LineComment, Side
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
 from ringi.ledger.subject import StepOf
@@ -23,26 +24,23 @@ from ringi.patch.conflict import Conflict
 from ringi.plans import amend, answer, approve, check, commit, discard, execute, merge, preview, propose, undo
 from ringi.plans.answer_document import Amendment, PlanAnswer
 from ringi.plans.document import (
-    ALL_SPECS,
     OPEN,
-    ActionSpec,
     MessageRef,
     PlanDocument,
     PlanPreview,
     PlanRef,
     PlanState,
-    SpecSelection,
     StoredPlan,
     ValidationReport,
 )
 from ringi.plans.execution import CommandStart, ExecutionResult
-from ringi.plans.feedback import LineComment, Side
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.place import require_here
 from ringi.plans.propose import NO_REMARKS, Remarks
 from ringi.plans.request import outcome
 from ringi.plans.rules import plan_id_of
 from ringi.plans.undo import Undoable
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec, SpecSelection
 from ringi.tree.check_result import CheckResult
 
 if TYPE_CHECKING:

@@ -40,13 +40,13 @@ from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, togethe
 from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.recover import Recovery
 from ringi.plans.request import require_time
-from ringi.plans.store import PlanStore
 from ringi.plans.units import units_of
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import emptied_by
 from ringi.tree.tree import differing
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 _UNDOABLE = frozenset([PlanStatus.COMPLETED, PlanStatus.ABORTED, PlanStatus.DISCARDED])
@@ -441,7 +441,7 @@ def _carry_out(
         commits=True if commit.follows_undo(approval) else UNSET,
     )
 
-    def begin(transaction: PlanStore) -> StoredPlan:
+    def begin(transaction: Store) -> StoredPlan:
         event = NewEvent(EventKind.UNDO_STARTED, Actor.SYSTEM, reason, intent)
         return transaction.plans.save(stored, stored.document, event)
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import Act
-from ringi.plans.document import CHANGING, ActionSpecExt
 from ringi.plans.execution import ExecutionIntent, Step, words_of
+from ringi.policy.spec_kind import CHANGING
+from ringi.tree.action_spec import ActionSpecExt
 from ringi.tree.file_state import FileChange
 
 

@@ -12,7 +12,7 @@ from ringi.errors import BadPatch, PatchMismatch, PathRefused, RingiError, Stora
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.patch.render import Rendered
-from ringi.plans.document import CHANGING, ActionSpec, ActionSpecExt, Preflight, SpecKind, ValidationReport
+from ringi.plans.document import ValidationReport
 from ringi.plans.effects import (
     MERGEABLE,
     NOTHING,
@@ -31,6 +31,8 @@ from ringi.policy.files import critical_category, is_credential
 from ringi.policy.findings import findings
 from ringi.policy.risk import RiskFacts, assess, is_allowed, is_emptied, is_unshown
 from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
+from ringi.policy.spec_kind import CHANGING, SpecKind
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt, Preflight
 from ringi.tree.file_state import FileState, Touched
 from ringi.tree.paths import normalise
 from ringi.tree.tree import Tree, repositories

@@ -23,9 +23,8 @@ from ringi.ledger.event import EventKind, LoggedEvent
 from ringi.ledger.subject import Subject, elsewhere
 from ringi.plans.audit import SHOWN, SubjectFacts, doubts, signer_doubts
 from ringi.plans.commit import outcome_of, written
-from ringi.plans.document import ONLY_READING, ActionSpec, CheckFailure, PlanRef, SpecKind
+from ringi.plans.document import PlanRef
 from ringi.plans.execution import STARTED, ExecutionIntent, StoredCommand, StoredIntent, words_of
-from ringi.plans.store import PlanStore
 from ringi.plans.verdict import (
     FileStanding,
     GivenApproval,
@@ -36,12 +35,15 @@ from ringi.plans.verdict import (
     ProvenFile,
     ProvenSession,
 )
-from ringi.provenance.ref_damage import notes_damage
+from ringi.policy.spec_kind import ONLY_READING, SpecKind
+from ringi.provenance.notes_damage import notes_damage
+from ringi.tree.action_spec import ActionSpec, CheckFailure
 from ringi.tree.commits import GitCommits
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.tree import differing
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 _UNREADABLE: Final = (BadDocument, NewerVersion, LedgerCorrupt)
@@ -253,7 +255,7 @@ class _Writes:
     """The last plan that wrote each file. Reads each plan once, the newest first, and no more than needed."""
 
     def __init__(
-        self, store: PlanStore, history: Callable[[str], _NetEffect], among: Container[str] | None = None
+        self, store: Store, history: Callable[[str], _NetEffect], among: Container[str] | None = None
     ) -> None:
         """`among` are the plans to read; None for all."""
         self._store = store
@@ -280,7 +282,7 @@ class _Writes:
 class _NetEffect:
     """The combined effect of executions and undos on files."""
 
-    def __init__(self, store: PlanStore, executions: Sequence[StoredIntent] = ()) -> None:
+    def __init__(self, store: Store, executions: Sequence[StoredIntent] = ()) -> None:
         self._store = store
         self.files: dict[str, _Written] = {}
         self.unrecorded: list[str] = []

@@ -18,19 +18,7 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.patch.render import FileSide, render
 from ringi.plans.answer_document import Difference, PlanComparison, SpecDifference
 from ringi.plans.calls import bound, with_misfits
-from ringi.plans.document import (
-    ALL_SPECS,
-    CHANGING,
-    ActionSpecExt,
-    PlanDocument,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-    StoredPlan,
-    ValidationReport,
-    selected,
-    with_state,
-)
+from ringi.plans.document import PlanDocument, PlanStatus, StoredPlan, ValidationReport, with_state
 from ringi.plans.effects import Invalid, content_of
 from ringi.plans.preview import after_bytes, effects_now
 from ringi.plans.propose import (
@@ -46,6 +34,8 @@ from ringi.plans.propose import (
 )
 from ringi.plans.rules import plan_id_of, rules_of
 from ringi.plans.validate import validate
+from ringi.policy.spec_kind import CHANGING, SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, SpecSelection, selected
 from ringi.tree.file_state import FileState, Touched
 
 if TYPE_CHECKING:

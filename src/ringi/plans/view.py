@@ -14,25 +14,16 @@ from ringi.plans import words
 from ringi.plans.answer_document import Difference, SpecDifference
 from ringi.plans.change_plan import ChangeFacts
 from ringi.plans.document import (
-    ALL_SPECS,
-    CHANGING,
     ENDED,
     OPEN,
-    ActionSpecExt,
-    CheckFailure,
     DiffSummary,
     PlanDocument,
-    PlannedChecks,
     PlanPreview,
     PlanRef,
     PlanStatus,
-    SpecKind,
-    SpecSelection,
     ValidationReport,
     comments_now,
     files_changed,
-    risk_of,
-    selected,
     undone_at,
 )
 from ringi.plans.execution import ExecutionResult
@@ -41,6 +32,15 @@ from ringi.plans.result_view import excerpt, result_lines
 from ringi.plans.status import is_sent_back
 from ringi.plans.waiting_view import standing
 from ringi.policy.risk_level import Risk, RiskReason
+from ringi.policy.spec_kind import CHANGING, SpecKind
+from ringi.tree.action_spec import (
+    ALL_SPECS,
+    ActionSpecExt,
+    CheckFailure,
+    PlannedChecks,
+    SpecSelection,
+    selected,
+)
 from ringi.tree.check_result import CheckResult
 
 if TYPE_CHECKING:  # a server loads the views before it greets its client
@@ -117,7 +117,7 @@ def issue_lines(report: ValidationReport) -> Iterator[Line]:
 
 def total_line(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> Line | None:
     """Size and risk; for a part of a plan only the risk."""
-    found, risk = document.state.previews, risk_of(document, selection)
+    found, risk = document.state.previews, document.risk(selection)
     if found is None:
         return None
     size = words.size(files_changed(document), found.added, found.removed)

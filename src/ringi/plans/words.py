@@ -13,8 +13,10 @@ from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.patch.conflict import Clash, Conflict, ConflictChoice, Decision
 from ringi.plans.change_plan import DiagnosticRef, Trigger
-from ringi.plans.document import ActionSpec, ActionSpecExt, PlanRef, PlanStatus, SpecKind
+from ringi.plans.document import PlanRef, PlanStatus
 from ringi.policy.risk_level import CATEGORY, Category, Risk, RiskCode, RiskReason
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt
 from ringi.tree.check_result import CheckPhase, CheckResult
 
 if TYPE_CHECKING:  # a list of plans is shown without them

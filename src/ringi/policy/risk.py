@@ -1,17 +1,22 @@
 """How risky a spec, a command or a change plan is, computed from facts (PT-7, PT-8, CP-6, rule 6)."""
 
+from __future__ import annotations
+
 import shlex
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ringi.kernel.text import Text, deceiving
 from ringi.patch.render import counted_lines, is_binary
-from ringi.plans.document import ActionSpecExt, SpecKind
 from ringi.policy.files import critical_category, critical_files, is_mutable_state, mutable_state_files
 from ringi.policy.risk_level import CATEGORY, Category, Risk, RiskCode, RiskReason, highest
 from ringi.policy.scripts import CODES, strange_words
+from ringi.policy.spec_kind import SpecKind
+
+if TYPE_CHECKING:
+    from ringi.tree.action_spec import ActionSpecExt
 
 _RISK: Final = dict.fromkeys(
     [

@@ -24,8 +24,8 @@ from ringi.approvals.statement import (
 from ringi.errors import ReviewRefused, SignatureRefused, SignatureUnchecked
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.plans.document import SpecKind
 from ringi.policy.globs import within
+from ringi.policy.spec_kind import SpecKind
 from ringi.provenance.ports import PastSignatures
 from ringi.provenance.verdict import Evidence, Level
 

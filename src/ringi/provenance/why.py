@@ -8,6 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.approvals.statement import Approved
+from ringi.engine.instruction import title_of
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
 from ringi.patch.render import lines_of, matching_blocks
@@ -16,7 +17,6 @@ from ringi.provenance.ports import History
 from ringi.provenance.replay import part_of
 from ringi.provenance.verdict import Evidence, LineVerdict, Mode
 from ringi.provenance.verify_range import Signing, range_of, verify_range
-from ringi.runs.view import title_of
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

@@ -17,13 +17,14 @@ from msgspec.structs import replace
 
 from ringi.approvals.who import refuse_agent
 from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import NotAmended
 from ringi.kernel.text import Text
 from ringi.plans.document import ENDED, PlanStatus
 from ringi.policy.gh import runs_gh
 from ringi.policy.globs import inside
 from ringi.runs import machine
-from ringi.runs.document import Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.runs.document import Run, StepState, StopCode
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

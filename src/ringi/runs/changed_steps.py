@@ -4,27 +4,33 @@ The run itself knows the bytes that it tested. A review may have changed them si
 the result, and the run learns of it only when it goes on. So whoever shows a run compares it with its plans.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.engine.run_plan import RunPlan, RunStep
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import NotFound
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind
 from ringi.plans.check import commands_of, failing_test
-from ringi.plans.document import ActionSpecExt, PlanDocument, PlanStatus, StoredPlan, undone_at
+from ringi.plans.document import PlanDocument, PlanStatus, StoredPlan, undone_at
 from ringi.runs import machine
 from ringi.runs.criteria import results_of
-from ringi.runs.document import Evidence, Run, RunPhase, StepState, StepStatus, Stop, StopCode, stop_for
+from ringi.runs.document import Evidence, Run, StepState, Stop, StopCode, stop_for
 from ringi.runs.gates import describe_failure
-from ringi.runs.store import Store
+from ringi.tree.action_spec import ActionSpecExt
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.file_state import Touched
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 RESULT_WAITS: Final = Text("the result waits for you")
 _FAILED: Final = frozenset([StopCode.UNIT_TEST_FAILED, StopCode.E2E_FAILED, StopCode.TEST_TIMEOUT])

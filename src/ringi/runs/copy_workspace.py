@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.agents.message import message_anew, message_of
 from ringi.agents.sandbox import AgentSandbox, enclosed
 from ringi.agents.table import AGENTS
+from ringi.approvals.feedback import rejections
+from ringi.beside.message import message_anew, message_of
 from ringi.engine.run_plan import RunPlan, RunStep
 from ringi.errors import (
     BranchRefused,
@@ -37,7 +38,6 @@ from ringi.ledger.subject import StepOf, requester_of_run
 from ringi.plans.approve import subject_now
 from ringi.plans.check import failing_test, files_after
 from ringi.plans.document import ENDED, PlanDocument, PlanStatus
-from ringi.plans.feedback import rejections
 from ringi.plans.merge import changed_files, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
 from ringi.runs.branch import BranchOf, RunBranch, base_of, dirty_files, require_free

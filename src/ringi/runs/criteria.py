@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep
+from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunRole, RunStep, e2e_commands
+from ringi.engine.run_state import StepStatus
 from ringi.kernel.text import Text, visible
-from ringi.runs.document import Evidence, Run, StepState, StepStatus
-from ringi.runs.gates import e2e_commands, unit_commands
+from ringi.runs.document import Evidence, Run, StepState
+from ringi.runs.gates import unit_commands
 
 _E2E: Final = "e2e"
 _LONGEST: Final = 300

@@ -1,10 +1,12 @@
 """The documents of runs in `.agent/` (RN-11); patches and logs are beside them."""
 
+from __future__ import annotations
+
 import contextlib
 import re
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ringi.approvals.document import Approval
 from ringi.engine.run_plan import REQUEST_FILE, RunPlan
@@ -14,7 +16,9 @@ from ringi.kernel.fs import publish
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
 from ringi.ledger.subject import Subject, SubjectKind
 from ringi.runs.document import Run, RunApproval, RunFacts, errors_of, stage_of
-from ringi.runs.store import Store
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 RUNS: Final = (AGENT_FOLDER, "runs")
 BESIDE: Final = ("patches", "logs")

@@ -13,6 +13,7 @@ from ringi.approvals.forge import task_of
 from ringi.approvals.who import actor_at
 from ringi.engine.process import StoredProcess
 from ringi.engine.run_plan import RunPlan, RunRole
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import CopyFailed, NotFound, RunOver
 from ringi.kernel.telemetry.port import (
     OPERATION,
@@ -27,16 +28,16 @@ from ringi.kernel.telemetry.port import (
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import PlanStatus
-from ringi.provenance.ref_damage import mend_run
 from ringi.runs import machine
 from ringi.runs.amendment import RunAmendment, amend_run
 from ringi.runs.copy_workspace import RunBench
-from ringi.runs.document import Review, Run, RunPhase, StepState, StepStatus, StopCode, StoredRun, stop_for
+from ringi.runs.document import Review, Run, StepState, StopCode, StoredRun, stop_for
 from ringi.runs.feedback import made_again, told, unheard
 from ringi.runs.files import RunFiles
 from ringi.runs.loop import carry_on
 from ringi.runs.model_budget import run_budget
 from ringi.runs.process.completion import is_stuck, resumed
+from ringi.runs.ref_damage import mend_run
 from ringi.runs.run_context import RunContext
 from ringi.runs.run_workspace import RunEvent, RunWorkspace
 from ringi.runs.start import covering, require_current, require_open

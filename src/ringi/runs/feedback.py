@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ringi.engine.process import RunFeedback
-from ringi.runs.document import Run, StepStatus
+from ringi.engine.run_state import StepStatus
+from ringi.runs.document import Run
 from ringi.runs.machine import anew_from, with_step
 
 _S = StepStatus

@@ -4,11 +4,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text
 from ringi.ledger.event import EventKind
 from ringi.runs import machine
 from ringi.runs.changed_steps import RESULT_WAITS, stop_after_change
-from ringi.runs.document import RunPhase, StepStatus, StopCode
+from ringi.runs.document import StopCode
 from ringi.runs.machine import with_step
 from ringi.runs.run_context import RunContext, stop_of
 from ringi.runs.run_workspace import Decided, StepDecision

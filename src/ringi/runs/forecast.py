@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from ringi.config.keys import Config, RoleHow
 from ringi.engine.run_plan import RunRole
+from ringi.engine.run_state import StepStatus
 from ringi.models.budget import Forecast
 from ringi.models.usage import PLAYBOOK, Spent
-from ringi.runs.document import StepStatus
 from ringi.runs.model_budget import price_of, run_budget
 
 if TYPE_CHECKING:

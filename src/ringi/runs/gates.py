@@ -2,7 +2,13 @@
 
 from collections.abc import Sequence
 
-from ringi.engine.run_plan import CriterionType, RunPlan, RunStep
+from ringi.engine.run_plan import (
+    RunPlan,
+    RunStep,
+    e2e_commands,
+    is_regression,
+    unit_commands_of,
+)
 from ringi.kernel.text import Text
 from ringi.policy.globs import inside
 from ringi.runs.document import Evidence, Run, Stop, StopCode, stop_for
@@ -34,39 +40,13 @@ def _closed(step: RunStep) -> str:
     return shown(closed) if closed and len(closed) == len(scope.target_paths) else ""
 
 
-def planned_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
-    """All that run after the step, unless somebody gives others later."""
-    return tuple(dict.fromkeys([*_planned_units(plan, step), *e2e_commands(plan, step)]))
-
-
 def unit_commands(run: Run, plan: RunPlan, step: RunStep) -> tuple[str, ...]:
     """Those that a person gave come before those of the plan."""
-    return run.tests or _planned_units(plan, step)
-
-
-def _planned_units(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
-    return step.commands.unit or _told(plan, "unit")
-
-
-def e2e_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
-    return (
-        (step.commands.e2e or _told(plan, "e2e")) if _is_regression(plan, step) else step.commands.e2e or ()
-    )
-
-
-def _told(plan: RunPlan, kind: str) -> tuple[str, ...]:
-    found = plan.context.test_instructions.get(kind, ())
-    lines = found.splitlines() if isinstance(found, str) else found
-    return tuple(line.strip() for line in lines if line.strip())
-
-
-def _is_regression(plan: RunPlan, step: RunStep) -> bool:
-    kinds = {one.id: one.type for one in plan.context.acceptance_criteria}
-    return any(kinds.get(link) is CriterionType.REGRESSION for link in step.links_to_ac)
+    return run.tests or unit_commands_of(plan, step)
 
 
 def _needs_e2e(plan: RunPlan, step: RunStep) -> bool:
-    return plan.gates.require_e2e_for_regression_ac and _is_regression(plan, step)
+    return plan.gates.require_e2e_for_regression_ac and is_regression(plan, step)
 
 
 def stops(step: RunStep, code: StopCode) -> str:

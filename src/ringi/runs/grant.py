@@ -16,8 +16,8 @@ from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.errors import BadGrant, NoCommit, NotFound
 from ringi.kernel.text import Text
 from ringi.ledger.subject import requester_of_run
-from ringi.plans.document import CHANGING
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import CHANGING
 from ringi.runs.start import require_no_main_branch, require_open
 
 if TYPE_CHECKING:

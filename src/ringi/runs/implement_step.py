@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
+from ringi.engine.run_state import StepStatus
 from ringi.errors import CopyFailed
 from ringi.kernel.text import Text
+from ringi.models.prompt import Severity
 from ringi.models.usage import Spent
-from ringi.runs.document import Attempt, Run, Severity, StepStatus, StopCode
+from ringi.runs.document import Attempt, Run, StopCode
 from ringi.runs.machine import with_step
 from ringi.runs.role_work import RoleWork
 from ringi.runs.run_context import RunContext, stop_of

@@ -9,11 +9,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ringi.engine.run_state import RunPhase
 from ringi.errors import BranchRefused
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind
 from ringi.runs import machine
-from ringi.runs.document import Run, RunPhase, Stop
+from ringi.runs.document import Run, Stop
 from ringi.runs.finish_step import decide
 from ringi.runs.gates import missing
 from ringi.runs.implement_step import start, work

@@ -6,7 +6,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ringi.runs.document import RUN_MACHINE, STEP_MACHINE, Review, Run, RunPhase, StepState, StepStatus, Stop
+from ringi.engine.run_state import RUN_MACHINE, STEP_MACHINE, RunPhase, StepStatus
+from ringi.runs.document import Review, Run, StepState, Stop
 
 _S = StepStatus
 _MADE: Final = frozenset([_S.PROPOSED, _S.DONE])

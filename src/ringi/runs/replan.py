@@ -6,20 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ringi.approvals.who import actor_at
-from ringi.engine.prompts import language_of
+from ringi.engine.language import language_of
+from ringi.engine.request import Request
 from ringi.engine.run_parts import line
 from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_state import run_id
 from ringi.engine.split import split
 from ringi.errors import CannotReplan, CopyFailed, Interrupted, NotFound, RingiError
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind
 from ringi.models.prompt import NewStep
 from ringi.models.usage import Language
-from ringi.runs.document import Run, StepState, StopCode, run_id
+from ringi.runs.document import Run, StepState, StopCode
 from ringi.runs.start import add_run, planner_of, renamed, require_current
 from ringi.sessions.document import FromRequest, SessionView
 from ringi.sessions.operations import LONGEST_INSTRUCTION
-from ringi.sessions.request import Request
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_steps import line_counts, since
 

@@ -5,27 +5,17 @@ from typing import Final
 
 from ringi.approvals.document import ProofKind, Strength
 from ringi.approvals.forge import page_of
-from ringi.engine.prompts import language_of
+from ringi.engine.instruction import ANSWER, NO_REASON, REASON, Instruction
+from ringi.engine.language import language_of
 from ringi.engine.run_plan import RunPlan, RunStep
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, in_language, restore_text, visible
 from ringi.models.budget import SpentOn, by_phase, limit_of
 from ringi.models.usage import RunBudget
 from ringi.runs import machine
 from ringi.runs.criteria import StepResult, as_code, criteria, one_line, results_of, steps, summary
-from ringi.runs.document import (
-    Attempt,
-    Evidence,
-    Finding,
-    Run,
-    RunApproval,
-    RunFacts,
-    RunPhase,
-    StepState,
-    StepStatus,
-    StopCode,
-)
+from ringi.runs.document import Attempt, Evidence, Finding, Run, RunApproval, RunFacts, StepState, StopCode
 from ringi.runs.files import log_path
-from ringi.sessions.instruction import ANSWER, NO_REASON, REASON, Instruction
 
 Say = Callable[[Text], str]
 _PHASE: Final = {

@@ -35,7 +35,6 @@ class ReviewedRevision:
 
     def __init__(self, workspace: Workspace, run_id: str, timeout_sec: float) -> None:
         self._workspace = workspace
-        self._workspace = workspace
         self._timeout_sec = timeout_sec
         self.run_id = run_id
         self.command = f"ringi continue {run_id}"

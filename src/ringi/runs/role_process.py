@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.config.keys import RoleHow
 from ringi.engine.engine import one_step
+from ringi.engine.language import language_of
 from ringi.engine.levels import measure_of
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import Process, Wait
-from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import RunRole
 from ringi.errors import RingiError
 from ringi.kernel.fs import OsFileSystem
@@ -29,12 +29,12 @@ from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine
 from ringi.runs.role_model import BudgetedModel
 from ringi.runs.role_work import RoleTask
-from ringi.runs.store import Store
 from ringi.runs.tool_box import ToolBox, tool_box
 from ringi.tree.copy_steps import checkout
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 _MOST_SUBTASKS: Final = 15

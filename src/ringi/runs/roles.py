@@ -14,8 +14,8 @@ from ringi.agents.output import documents
 from ringi.agents.sandbox import agent_sandbox
 from ringi.agents.state import SandboxContext
 from ringi.config.keys import RoleConfig, RoleHow
-from ringi.engine.prompts import language_of
-from ringi.engine.run_plan import RunPlan, RunRole, RunStep
+from ringi.engine.language import language_of
+from ringi.engine.run_plan import RunPlan, RunRole, RunStep, e2e_commands
 from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError, RoleTimeout
 from ringi.kernel.document import prepare
 from ringi.kernel.process.capture import CommandResult
@@ -29,7 +29,7 @@ from ringi.policy.gh import runs_gh
 from ringi.policy.globs import globs
 from ringi.runs.brief import JUDGES, BriefFacts, SessionDecision, brief_of
 from ringi.runs.document import Finding, Stop, StopCode, stop_for
-from ringi.runs.gates import e2e_commands, unit_commands
+from ringi.runs.gates import unit_commands
 from ringi.runs.model_budget import price_of, role_left, run_budget, run_left
 from ringi.runs.role_command import RoleRun, run_command, words_of
 from ringi.runs.role_model import VERDICT_RULES, BudgetedModel, ModelLimits, TurnTime, files_shown

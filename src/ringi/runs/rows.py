@@ -3,17 +3,21 @@
 import sqlite3
 from typing import Final
 
+from msgspec.structs import replace
+
+from ringi.approvals.forge import ForgeTerms
 from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_state import RunPhase
 from ringi.errors import BadDocument, NotFound, RunRace, SessionRace
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
 from ringi.ledger.connection import Row, as_bytes
-from ringi.ledger.event import NewEvent
+from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.events import EventFacts, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import short
-from ringi.runs.document import Run, StoredRun
+from ringi.runs.document import Run, StepState, StoredRun, review_of
 
 _RUN: Final = "SELECT document, revision FROM runs WHERE id = ?"
 _RUN_PLAN: Final = "SELECT plan FROM runs WHERE id = ?"
@@ -79,17 +83,58 @@ class Runs:
         """The newest first."""
         return [_as_run(row) for row in self._ledger.select(_RUNS)]
 
+    @staticmethod
+    def waiting(
+        plan: RunPlan,
+        session_id: str,
+        instruction: str,
+        now: str,
+        created_by: str,
+        *,
+        forge: ForgeTerms | None = None,
+        **more: object,
+    ) -> Run:
+        """A run of this plan in phase planning, to be added; `more` are other fields of it."""
+        run = Run(
+            run_id=plan.run_id,
+            planning_session_id=session_id,
+            phase=RunPhase.PLANNING,
+            instruction=instruction,
+            created_at=now,
+            updated_at=now,
+            created_by=created_by,
+            request_id=plan.request_id,
+            plan_sha256=codec.digest(codec.canonical(plan)),
+            work_branch=plan.work_branch,
+            base_branch=plan.base_branch,
+            steps=tuple(StepState(step_id=step.step_id) for step in plan.steps),
+            forge=forge,
+            review=review_of(forge),
+        )
+        return replace(run, **more)
+
     def add(self, run: Run, event: NewEvent, plan: RunPlan | None = None) -> None:
-        """With its planning.json, which is never changed; `run` has its hash."""
+        """With its planning.json, which never changes; `run` has its hash. A run that it replaces is told."""
         text, planned = text_of(run), text_of(plan) if plan else None
         if planned is not None and codec.digest(planned.encode()) != run.plan_sha256:
             raise ValueError("the run does not name this planning.json")
+        if run.replaces:
+            self._tell_replaced(run)
         hash_ = self._note_run(run, text, event)
         try:
             self._ledger.execute(_ADD_RUN, run.run_id, text, hash_, planned)
         except sqlite3.IntegrityError:
             # Started in the same second with the same digits: try again with others.
             raise SessionRace(session=short(run.planning_session_id)) from None
+
+    def _tell_replaced(self, run: Run) -> None:
+        try:
+            stored = self.stored(run.replaces)
+        except NotFound:
+            return
+        before = replace(stored.run, replaced_by=run.run_id, updated_at=run.created_at)
+        event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, f"replaced by {run.run_id}")
+        self.save(before, event, stored.revision)
 
     def save(self, run: Run, event: NewEvent, revision: int | None = None) -> None:
         """Raises RunRace if somebody saved it since that revision was read."""

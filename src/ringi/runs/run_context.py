@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from ringi.engine.run_plan import RunRole, RunStep
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import BranchRefused, CopyFailed, NotFound
 from ringi.kernel.telemetry.port import (
     AGENT_NAME,
@@ -23,17 +24,7 @@ from ringi.kernel.telemetry.port import (
 from ringi.kernel.text import Text, without_codes
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs import machine
-from ringi.runs.document import (
-    Attempt,
-    Run,
-    RunPhase,
-    StepState,
-    StepStatus,
-    Stop,
-    StopCode,
-    StoredRun,
-    stop_for,
-)
+from ringi.runs.document import Attempt, Run, StepState, Stop, StopCode, StoredRun, stop_for
 from ringi.runs.feedback import told, unheard
 from ringi.runs.gates import stops
 from ringi.runs.machine import with_step

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec.structs import replace
 
-from ringi.app.check_document import CheckedDocument, DocumentKind, check_document
 from ringi.approvals.cover import SubjectHistory, covering_approval
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.forge import ForgeTerms
@@ -22,27 +21,28 @@ from ringi.approvals.kinds import of_run
 from ringi.approvals.proof import approval_of, compose, prove, require_answer
 from ringi.approvals.request import request_of
 from ringi.approvals.who import actor_at
+from ringi.engine.request import Request, read_request, without_comments
 from ringi.engine.run_parts import fit, taken
 from ringi.engine.run_plan import Name, RunPlan
+from ringi.engine.run_state import OVER, RunPhase, run_id
 from ringi.errors import MainBranch, NotAsked, NotFound, RunOver, SessionOver, UnfitForRun
 from ringi.kernel import codec
 from ringi.kernel.document import prepare
 from ringi.kernel.problems import Level, Problem, ReasonCode, problem
-from ringi.kernel.text import Text
+from ringi.kernel.text import Text, writable
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import is_session, short
 from ringi.policy.globs import globs
 from ringi.runs.branch import main_of_remotes
-from ringi.runs.document import OVER, Run, RunPhase, review_of, run_id
-from ringi.runs.store import Store
+from ringi.runs.check_document import CheckedDocument, DocumentKind, check_document
+from ringi.runs.document import Run, review_of
 from ringi.sessions.document import ApprovedSession, FromRequest, SessionView
-from ringi.sessions.operations import ENDED, writable
-from ringi.sessions.request import Request, read_request, without_comments
+from ringi.sessions.operations import ENDED
 from ringi.sessions.request_files import next_id
-from ringi.sessions.run_plan import run_of, take_over
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
     from ringi.runs.role_planner import Planner
 
@@ -241,8 +241,10 @@ def add_run(
     That one's creator stays, and what it does on a forge. Raises NotPermitted.
     """
     actor = workspace.person.user()
-    run = run_of(plan, session_id, instruction, workspace.clock.now(), actor)
-    run = replace(run, by_model=by_model, forge=forge, review=review_of(forge))
+    now = workspace.clock.now()
+    run = workspace.store.runs.waiting(
+        plan, session_id, instruction, now, actor, forge=forge, by_model=by_model
+    )
     if replaces:
         before = workspace.store.runs.get(replaces)
         run = replace(
@@ -257,7 +259,6 @@ def add_run(
         )
     workspace.permits.require_allowed(run.created_by, actor)
     with workspace.store.transaction() as transaction:
-        take_over(transaction, run)
         transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.USER, reason or session_id), plan)
     return run
 
@@ -292,7 +293,6 @@ class ReviewedRun:
     """A run that waits for an approval of its own, as last shown to the person."""
 
     def __init__(self, workspace: Workspace, run_id: str) -> None:
-        self._workspace = workspace
         self._workspace = workspace
         self.run_id = run_id
         self.command = f"ringi run {run_id}"

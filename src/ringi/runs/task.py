@@ -8,14 +8,15 @@ from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.who import actor_at
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import GoalUnderstanding
-from ringi.engine.prompts import language_of
+from ringi.engine.language import language_of
 from ringi.engine.run_parts import PartsInput, RunWishes
 from ringi.engine.run_plan import MAIN_BRANCH, RunRole
+from ringi.engine.run_state import run_id
 from ringi.errors import BadInstruction, NoTaskModel
 from ringi.ledger.event import Actor
 from ringi.models.usage import PLAYBOOK
 from ringi.plans.document import title_of
-from ringi.runs.document import Run, run_id
+from ringi.runs.document import Run
 from ringi.runs.start import add_run, planner_of
 from ringi.sessions.document import SessionView
 from ringi.sessions.operations import LONGEST_INSTRUCTION, unfit

@@ -5,12 +5,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ringi.engine.run_plan import RunRole
+from ringi.engine.run_plan import RunRole, e2e_commands
+from ringi.engine.run_state import StepStatus
 from ringi.errors import UnfitSpecs
 from ringi.kernel.telemetry.port import STEP_ID, Component, LogLevel
 from ringi.kernel.text import Text
-from ringi.runs.document import Evidence, Finding, Run, Severity, StepState, StepStatus, StopCode
-from ringi.runs.gates import describe_failure, e2e_commands, unit_commands
+from ringi.models.prompt import Severity
+from ringi.runs.document import Evidence, Finding, Run, StepState, StopCode
+from ringi.runs.gates import describe_failure, unit_commands
 from ringi.runs.implement_step import role_failed
 from ringi.runs.machine import with_step
 from ringi.runs.run_context import RunContext, stop_of

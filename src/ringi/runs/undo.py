@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from ringi.approvals.who import actor_at, refuse_agent
+from ringi.engine.run_state import OVER
 from ringi.ledger.event import EventKind, NewEvent
 from ringi.plans.document import PlanStatus, undone_at
-from ringi.provenance.ref_damage import mend_run
 from ringi.runs.branch import delete_branch
-from ringi.runs.document import OVER, Run
+from ringi.runs.document import Run
 from ringi.runs.drive import cancel_run
+from ringi.runs.ref_damage import mend_run
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

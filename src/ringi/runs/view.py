@@ -4,17 +4,18 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from ringi.engine.instruction import title_of
 from ringi.engine.process import Process
 from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_state import OVER, RunPhase, StepStatus
 from ringi.kernel.lines import Line, Style, TextSpan, line, prose, step
 from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, moment
 from ringi.plans.words import age, reused
 from ringi.runs import machine
 from ringi.runs.criteria import CriterionResult, criteria, results_of, summary
-from ringi.runs.document import OVER, Evidence, Finding, Run, RunPhase, StepState, StepStatus
+from ringi.runs.document import Evidence, Finding, Run, StepState
 from ringi.runs.offered import Offer
 from ringi.runs.report import cost, duration, phase_of, phases, status_of, unseen
-from ringi.sessions.instruction import Instruction
 
 MARKS: Final = {
     StepStatus.WAITING: "·",
@@ -36,12 +37,6 @@ _PHASE_STYLES: Final = {
 }
 _LINES_SHOWN: Final = 3
 _DETAIL_SHOWN: Final = 12
-
-
-def title_of(instruction: str) -> str:
-    """The first line that says something."""
-    lines = (text.strip().lstrip("#").strip() for text in Instruction.read(instruction).asked.split("\n"))
-    return next((text for text in lines if text), "—")
 
 
 def run_facts(run: Run, *, working: bool = False) -> Text:

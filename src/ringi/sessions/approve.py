@@ -11,24 +11,24 @@ from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.kinds import of_session
 from ringi.approvals.proof import approval_of, prove, require_answer
 from ringi.approvals.request import request_of
+from ringi.engine.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_state import RUN_MACHINE, RunPhase
 from ringi.errors import NotFound, SessionOver
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import short
 from ringi.models.budget import planned_with
-from ringi.runs.document import RUN_MACHINE, Run, RunPhase, review_of
 from ringi.sessions import operations
 from ringi.sessions.document import HANDED_ON, PlanningSession, StoredSession
-from ringi.sessions.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.sessions.operations import ENDED, state_of
-from ringi.sessions.rows import SessionStore
-from ringi.sessions.run_plan import run_of, take_over
 from ringi.sessions.save import kept, settled
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
+    from ringi.runs.document import Run
 
 
 def enhanced_instruction(session: PlanningSession) -> str:
@@ -87,24 +87,26 @@ def approve(workspace: Workspace, stored: StoredSession, approver: str, proof: P
     record = prove(workspace, asked, data, proof, act=SignedAct.APPROVE, approver=approver, made_at=made_at)
     now = asked.expires_at
     plan, facts = _plan_of(stored), stored.facts
-    run = replace(
-        run_of(plan, session.session_id, enhanced_instruction(session), now, facts.created_by),
+    run = workspace.store.runs.waiting(
+        plan,
+        session.session_id,
+        enhanced_instruction(session),
+        now,
+        facts.created_by,
+        forge=facts.forge,
         replaces=facts.replaces,
         planned=planned_with(facts.usage),
         by_model=facts.by_model,
-        forge=facts.forge,
-        review=review_of(facts.forge),
     )
     state, entries = settled(workspace, operations.approved(state_of(stored), run.run_id, now), ())
 
-    def saving(transaction: SessionStore) -> StoredSession:
+    def saving(transaction: Store) -> StoredSession:
         last = transaction.last_hash()
         approval = approval_of(workspace, asked, data, record, approver=approver, after_event=last)
         event = NewEvent(EventKind.SESSION_APPROVED, Actor.USER, asked.digest, approval)
         made = transaction.sessions.save(stored, state.session, state.facts, event, entries)
         transaction.approvals.add(approval)
         transaction.approvals.spend(approval.id, run.run_id)
-        take_over(transaction, run)
         transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id), plan)
         return made
 
@@ -136,7 +138,7 @@ def cancel(workspace: Workspace, stored: StoredSession, actor: Actor) -> StoredS
     """Also cancels an approved session and its run, as long as the run has not begun."""
     state, entries = settled(workspace, operations.cancelled(state_of(stored)), ())
 
-    def saving(transaction: SessionStore) -> StoredSession:
+    def saving(transaction: Store) -> StoredSession:
         # Inside the transaction, so that nobody starts it meanwhile.
         run = _waiting_run(workspace, stored.session)
         event = NewEvent(EventKind.SESSION_CANCELLED, actor)

@@ -8,11 +8,12 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from ringi.engine.design import Criterion, Design, DesignStep, TargetPath
 from ringi.kernel.text import Text, in_language
 from ringi.models.prompt import NewCriterion, NewPath, NewStep, NewSummary, NewTargets
 from ringi.models.usage import Language
 from ringi.policy.globs import inside
-from ringi.sessions.document import Criterion, DecisionPoint, Design, DesignStep, SessionFacts, TargetPath
+from ringi.sessions.document import DecisionPoint, SessionFacts
 
 CACHE: Final = "cache:"
 """In place of the model's name: the design of an earlier session, then its id."""

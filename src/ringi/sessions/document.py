@@ -7,12 +7,14 @@ from typing import Annotated, Final, NamedTuple
 from msgspec import UNSET, Meta, UnsetType
 
 from ringi.approvals.forge import ForgeTerms
+from ringi.engine.design import Design
+from ringi.engine.request import Request
 from ringi.engine.run_plan import RunPlan
 from ringi.errors import NewerVersion
 from ringi.kernel.document import KNOWN_VERSION, CamelDocument, Machine
+from ringi.models.prompt import QuestionType
 from ringi.models.usage import Language, Purpose, TokenUsage
 from ringi.project.context import FoundFile, ProjectFacts
-from ringi.sessions.request import Request
 
 MOST_REJECTS: Final = 3
 """The third rejection cancels the session."""
@@ -46,14 +48,6 @@ SESSION_TRANSITIONS: Final[Mapping[SessionStatus, frozenset[SessionStatus]]] = {
 SESSION_MACHINE: Final = Machine("planning session", SESSION_TRANSITIONS)
 OPEN_SESSIONS: Final = frozenset([_S.DISCOVERY, _S.DESIGN, _S.REVIEW, _S.FAILED])
 """Those that a person can continue."""
-
-
-class QuestionType(StrEnum):
-    CLARIFICATION = "clarification"
-    SCOPE = "scope"
-    TECHNICAL = "technical"
-    PRIORITY = "priority"
-    CONSTRAINT = "constraint"
 
 
 HANDED_ON: Final = frozenset([QuestionType.CLARIFICATION, QuestionType.SCOPE, QuestionType.TECHNICAL])
@@ -150,44 +144,6 @@ class PlanningSession(CamelDocument, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.schema_version > KNOWN_VERSION:
             raise NewerVersion(what=type(self).__name__, found=self.schema_version, known=KNOWN_VERSION)
-
-
-class Criterion(CamelDocument, frozen=True):
-    """An acceptance criterion."""
-
-    given: str
-    when: str
-    then: str
-
-
-class TargetPath(CamelDocument, frozen=True):
-    path: str
-    new: bool = False
-    """It does not exist yet; otherwise it does, checked against the files."""
-
-
-class DesignStep(CamelDocument, frozen=True, kw_only=True):
-    """A part of the work that is complete in itself: one commit."""
-
-    title: str
-    target_paths: tuple[str, ...]
-    criteria: tuple[int, ...] = ()
-    """The acceptance criteria of the design that it meets, by number, from 1."""
-    test_commands: tuple[str, ...] = ()
-    """Empty: those of the design."""
-
-
-class Design(CamelDocument, frozen=True, kw_only=True):
-    """What a summary says, as data: the run's plan is made from it."""
-
-    acceptance_criteria: tuple[Criterion, ...] = ()
-    target_paths: tuple[TargetPath, ...] = ()
-    test_commands: tuple[str, ...] = ()
-    assumptions: tuple[str, ...] = ()
-    out_of_scope: tuple[str, ...] = ()
-    open_points: tuple[str, ...] = ()
-    steps: tuple[DesignStep, ...] = ()
-    """In order; empty if it is one commit."""
 
 
 class FromRequest(CamelDocument, frozen=True):

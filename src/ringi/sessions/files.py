@@ -1,17 +1,22 @@
 """Planning sessions and their logs in `.agent/` (IP-17)."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ringi.kernel import codec
 from ringi.kernel.fs import OsFileSystem, open_own, publish
 from ringi.ledger.agentfolder import AGENT_FOLDER, AgentFolder, Expected, Folder, Place
 from ringi.ledger.subject import Subject, SubjectKind
 from ringi.sessions.document import PlanningSession, SessionStatus, StoredSession
-from ringi.sessions.rows import LOG_PHASES, SessionStore
+from ringi.sessions.rows import LOG_PHASES
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 SESSIONS: Final = (AGENT_FOLDER, "planning-sessions")
 LOGS: Final = (AGENT_FOLDER, "logs")
@@ -28,9 +33,7 @@ class SessionFiles:
         self._most = most
         self._fs = OsFileSystem()
 
-    def show(
-        self, ledger: SessionStore, changed: Mapping[str, StoredSession], since: Collection[Subject]
-    ) -> None:
+    def show(self, ledger: Store, changed: Mapping[str, StoredSession], since: Collection[Subject]) -> None:
         """Writes what changed now, and the sessions that changed since the last time."""
         missed = {name for kind, name in since if kind is SubjectKind.SESSION} - changed.keys()
         if not changed and not missed:
@@ -47,7 +50,7 @@ class SessionFiles:
             self._write(stored.session)
         self._drop(older)
 
-    def _parted(self, ledger: SessionStore) -> tuple[set[str], set[str]]:
+    def _parted(self, ledger: Store) -> tuple[set[str], set[str]]:
         """The newest, and those too old to have files."""
         ids = ledger.sessions.ids()
         border = max(0, len(ids) - self._most)
@@ -59,7 +62,7 @@ class SessionFiles:
                 self._agent.drop((*LOGS, session_id), [*map(log_name, LOG_PHASES)])
                 self._agent.drop(SESSIONS, [name])
 
-    def write_all(self, ledger: SessionStore) -> None:
+    def write_all(self, ledger: Store) -> None:
         newest, older = self._parted(ledger)
         self._drop(older)
         for session_id in newest:
@@ -76,7 +79,7 @@ class SessionFiles:
                         with contextlib.suppress(FileNotFoundError):
                             self._fs.remove(folder, name)
 
-    def places(self, ledger: SessionStore, only: str = "") -> Iterator[Place]:
+    def places(self, ledger: Store, only: str = "") -> Iterator[Place]:
         newest, older = self._parted(ledger)
         there = {name.removesuffix(_JSON) for name in (*self.names(), *self._agent.names(LOGS))}
         for session_id in [only] if only else sorted(newest | (older & there)):
@@ -93,7 +96,7 @@ class SessionFiles:
     def names(self) -> list[str]:
         return self._agent.names(SESSIONS)
 
-    def foreign(self, ledger: SessionStore, names: Collection[str]) -> list[str]:
+    def foreign(self, ledger: Store, names: Collection[str]) -> list[str]:
         """Those of the names that the ledger does not know, as paths below the workspace."""
         known = {file_name(session_id) for session_id in ledger.sessions.ids()}
         return ["/".join((*SESSIONS, name)) for name in sorted(names) if known and name not in known]
@@ -102,7 +105,7 @@ class SessionFiles:
         with self._agent.folder(*SESSIONS) as folder:
             publish(folder, file_name(session.session_id), codec.pretty(session))
 
-    def _append_logs(self, ledger: SessionStore, session_id: str) -> None:
+    def _append_logs(self, ledger: Store, session_id: str) -> None:
         sizes = {phase: ledger.sessions.log_size(session_id, phase) for phase in LOG_PHASES}
         if not any(sizes.values()):
             return
@@ -120,7 +123,7 @@ def log_name(phase: SessionStatus) -> str:
     return f"{phase}.log"
 
 
-def _logs(ledger: SessionStore, session_id: str) -> dict[str, bytes]:
+def _logs(ledger: Store, session_id: str) -> dict[str, bytes]:
     found = {log_name(phase): ledger.sessions.log_after(session_id, phase, 0)[1] for phase in LOG_PHASES}
     return {name: data for name, data in found.items() if data}
 
@@ -129,15 +132,15 @@ def _expected(logs: Mapping[str, bytes]) -> dict[str, bytes | None]:
     return {log_name(phase): logs.get(log_name(phase)) for phase in LOG_PHASES}
 
 
-def _session_file(ledger: SessionStore, session_id: str) -> Expected:
+def _session_file(ledger: Store, session_id: str) -> Expected:
     return {file_name(session_id): codec.pretty(ledger.sessions.get(session_id).session)}
 
 
-def _log_files(ledger: SessionStore, session_id: str) -> Expected:
+def _log_files(ledger: Store, session_id: str) -> Expected:
     return _expected(_logs(ledger, session_id))
 
 
-def _append(ledger: SessionStore, folder: int, session_id: str, phase: SessionStatus) -> None:
+def _append(ledger: Store, folder: int, session_id: str, phase: SessionStatus) -> None:
     """The file's length shows what it has; an entry truncated by a crash is written again."""
     descriptor = open_own(folder, log_name(phase), os.O_RDWR)
     try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from ringi.engine.prompts import language_of
+from ringi.engine.language import language_of
 from ringi.errors import BadDocument
 from ringi.kernel import codec
 from ringi.kernel.problems import Fault

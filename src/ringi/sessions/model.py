@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ringi.engine.call_log import LoggedCall, failure_end, why_it_failed
+from ringi.engine.design import Design
 from ringi.engine.phases import Phases
-from ringi.engine.prompts import KINDS, prompt_for
 from ringi.errors import BadDocument, Busy, ModelFailed, SessionFailed, SessionRace, StorageFailed
 from ringi.kernel import codec
 from ringi.kernel.telemetry.port import OPERATION, SESSION_ID, WORKFLOW, Value
@@ -41,8 +41,9 @@ from ringi.sessions.design import (
     rendered,
     without_lines,
 )
-from ringi.sessions.document import Design, OpenCall, SessionStatus, StoredSession, WorkPending
+from ringi.sessions.document import OpenCall, SessionStatus, StoredSession, WorkPending
 from ringi.sessions.operations import SessionState, pending, put_right, state_of
+from ringi.sessions.prompts import KINDS, prompt_for
 from ringi.sessions.save import call_entry, log_path, log_phase, save
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from ringi.engine.design import Design
 from ringi.errors import BadAnswer, BadInstruction
-from ringi.kernel.text import Text
+from ringi.kernel.text import Text, writable
 from ringi.ledger.subject import short
 from ringi.models.prompt import (
     MOST_QUESTIONS,
@@ -28,7 +29,6 @@ from ringi.sessions.document import (
     ConversationMessage,
     DecisionPending,
     DecisionPoint,
-    Design,
     DesignOption,
     FailedPending,
     Pending,
@@ -69,11 +69,6 @@ class SessionState(NamedTuple):
 
 def state_of(stored: StoredSession) -> SessionState:
     return SessionState(stored.session, stored.facts)
-
-
-def writable(words: str) -> str:
-    """Replaces lone surrogates, which text from outside may contain and no file can."""
-    return words.encode("utf-8", "backslashreplace").decode()
 
 
 def pending(state: SessionState) -> Pending:

@@ -1,9 +1,12 @@
 """What was answered and approved before, to be used again: how much there is, and when it counts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import RingiError
 from ringi.kernel import codec
 from ringi.kernel.system import Clock
@@ -12,9 +15,11 @@ from ringi.ledger.subject import is_session
 from ringi.ledger.vault import SealedFiles
 from ringi.models.cache import AnswerOrigin, KeptCounts, KeptPlan, PlanKind, SimilarPlan
 from ringi.models.usage import TokenUsage
-from ringi.runs.document import Run, RunPhase, StepStatus
 from ringi.sessions.document import SessionStatus
-from ringi.sessions.rows import SessionStore
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
+    from ringi.runs.document import Run
 
 PLAN: Final = "plan"
 
@@ -39,7 +44,7 @@ class PlanCache:
         vault: SealedFiles,
         clock: Clock,
         ttl_sec: int,
-        store: SessionStore,
+        store: Store,
         secret: Callable[[str], bool],
         tally: Callable[[], tuple[int, int]],
         saved: Callable[[int, int], None],
@@ -140,7 +145,7 @@ def _name(kind: PlanKind, task: str) -> str:
     return f"{PLAN}-{codec.digest(f'{kind} {task}'.encode('utf-8', 'backslashreplace'))}"
 
 
-def accepted(store: SessionStore, origin: AnswerOrigin) -> bool:
+def accepted(store: Store, origin: AnswerOrigin) -> bool:
     """Whether what an answer was for came to a good end, by what the ledger says now."""
     try:
         if origin.step_id:

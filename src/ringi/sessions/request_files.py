@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ringi.engine.request import next_request_id
 from ringi.errors import BadInstruction, StorageFailed
 from ringi.kernel.text import Text
 from ringi.sessions.operations import unfit
-from ringi.sessions.request import next_request_id
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

@@ -33,8 +33,8 @@ from ringi.plans.review_loop import (
     ReviewPrompter,
     rejected,
 )
-from ringi.runs.status_view import short_names
 from ringi.sessions.document import ApprovalPending, ApprovedSession, CancelledSession, SessionView
+from ringi.sessions.status_view import short_names
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -16,7 +16,6 @@ from ringi.ledger.events import EventFacts, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import SESSION_PREFIX, is_session_id, short
 from ringi.plans.document import title_of
-from ringi.plans.store import PlanStore
 from ringi.sessions.document import (
     OPEN_SESSIONS,
     LogEntry,
@@ -26,10 +25,6 @@ from ringi.sessions.document import (
     SessionStatus,
     StoredSession,
 )
-
-if TYPE_CHECKING:
-    from ringi.sessions.run_plan import RunRows
-
 
 _SESSION: Final = "SELECT document, facts, revision FROM sessions WHERE id = ?"
 _ADD_SESSION: Final = (
@@ -227,10 +222,3 @@ def _as_stored(rows: Sequence[Row], session_id: str) -> StoredSession:
         codec.decode_own(as_bytes(facts), SessionFacts, "planning session"),
         int(str(revision)),
     )
-
-
-class SessionStore(PlanStore):
-    """With the rows of planning sessions, and of the runs they become."""
-
-    sessions: Sessions
-    runs: "RunRows"

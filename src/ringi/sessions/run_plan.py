@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec.structs import replace
 
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.document import GoalUnderstanding
+from ringi.engine.request import next_request_id
 from ringi.engine.run_parts import PartsInput, RunWishes
-from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
+from ringi.engine.run_state import run_id
 from ringi.errors import NotFound
 from ringi.kernel import codec
 from ringi.kernel.problems import Level
-from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.models.prompt import QuestionType
 from ringi.plans.document import title_of
-from ringi.runs.document import Run, RunPhase, StepState, StoredRun, run_id
 from ringi.sessions import operations
-from ringi.sessions.document import PlanningSession, QuestionType, SessionStatus
+from ringi.sessions.document import PlanningSession, SessionStatus
 from ringi.sessions.operations import SessionState
-from ringi.sessions.request import next_request_id
-from ringi.sessions.rows import SessionStore
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
 
 _SHOWN: Final = 5
-
-
-class RunRows(Protocol):
-    """What planning sessions ask of runs, which are above them."""
-
-    def find(self, name: str) -> str: ...
-    def get(self, run_id: str) -> Run: ...
-    def stored(self, run_id: str) -> StoredRun: ...
-    def plan(self, run_id: str) -> RunPlan | None: ...
-    def all(self) -> list[Run]: ...
-    def request_ids(self, day: str) -> set[str]: ...
-    def add(self, run: Run, event: NewEvent, plan: RunPlan | None = None) -> None: ...
-    def save(self, run: Run, event: NewEvent, revision: int | None = None) -> None: ...
 
 
 def planner(workspace: Workspace, state: SessionState) -> Callable[[], SessionState]:
@@ -109,34 +93,3 @@ def _constraints(session: PlanningSession) -> Iterator[str]:
     for question in session.questions:
         if question.type is QuestionType.CONSTRAINT and question.answer is not None:
             yield f"{question.question} → {question.answer}"
-
-
-def run_of(plan: RunPlan, session_id: str, instruction: str, now: str, created_by: str) -> Run:
-    """It waits in phase planning until somebody starts it."""
-    return Run(
-        run_id=plan.run_id,
-        planning_session_id=session_id,
-        phase=RunPhase.PLANNING,
-        instruction=instruction,
-        created_at=now,
-        updated_at=now,
-        created_by=created_by,
-        request_id=plan.request_id,
-        plan_sha256=codec.digest(codec.canonical(plan)),
-        work_branch=plan.work_branch,
-        base_branch=plan.base_branch,
-        steps=tuple(StepState(step_id=step.step_id) for step in plan.steps),
-    )
-
-
-def take_over(store: SessionStore, run: Run) -> None:
-    """Tells the run that it replaces, if there is one."""
-    if not run.replaces:
-        return
-    try:
-        stored = store.runs.stored(run.replaces)
-    except NotFound:
-        return
-    before = replace(stored.run, replaced_by=run.run_id, updated_at=run.created_at)
-    event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, f"replaced by {run.run_id}")
-    store.runs.save(before, event, stored.revision)

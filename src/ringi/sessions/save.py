@@ -19,10 +19,10 @@ from ringi.sessions.document import (
     StoredSession,
 )
 from ringi.sessions.operations import SessionState
-from ringi.sessions.rows import SessionStore
 from ringi.sessions.run_plan import planner
 
 if TYPE_CHECKING:
+    from ringi.app.store import Store
     from ringi.app.workspace import Workspace
 
 _PHASES: Final = {
@@ -111,7 +111,7 @@ T = TypeVar("T")
 _PAUSES_SEC: Final = (0.05, 0.2, 0.8)
 
 
-def kept(workspace: Workspace, save: Callable[[SessionStore], T]) -> T:
+def kept(workspace: Workspace, save: Callable[[Store], T]) -> T:
     """Saves everything in one transaction; raises the error of the last try."""
     for pause in _PAUSES_SEC:
         try:

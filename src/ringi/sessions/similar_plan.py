@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ringi.approvals.forge import ForgeTerms
+from ringi.engine.design import Design
 from ringi.engine.document import PlanningDocument
 from ringi.errors import BadBrought, RingiError
 from ringi.kernel import codec
@@ -19,7 +20,7 @@ from ringi.models.prompt import NewCriterion, NewPath, NewStep, NewSummary
 from ringi.models.usage import Language, TokenUsage
 from ringi.project.context import Gathered
 from ringi.sessions.design import CACHE, summary_alone
-from ringi.sessions.document import Design, PlanningSession, SessionView, StoredSession
+from ringi.sessions.document import PlanningSession, SessionView, StoredSession
 from ringi.sessions.plan_cache import CachedPlanOffer
 from ringi.tree.tree import Tree
 

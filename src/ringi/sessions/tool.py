@@ -11,14 +11,13 @@ from msgspec.structs import replace
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.proof import compose
-from ringi.engine.prompts import language_of, planner_prompt
+from ringi.engine.language import language_of
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
-from ringi.kernel.text import Text
+from ringi.kernel.text import Text, writable
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import SESSION_PREFIX, short
 from ringi.models.prompt import Brought, ModelProgress, NewSummary, OnProgress
 from ringi.models.usage import TokenUsage
-from ringi.runs.document import Run
 from ringi.sessions import approve, operations
 from ringi.sessions.agent_input import AGENT, By, bring, read
 from ringi.sessions.document import (
@@ -41,13 +40,15 @@ from ringi.sessions.document import (
 )
 from ringi.sessions.import_session import read_session, taken
 from ringi.sessions.model import NextPrompt, next_prompt, resume, righted, with_context, work
-from ringi.sessions.operations import ENDED, SessionState, pending, state_of, writable
+from ringi.sessions.operations import ENDED, SessionState, pending, state_of
+from ringi.sessions.prompts import planner_prompt
 from ringi.sessions.run_plan import planner
 from ringi.sessions.save import add, save, with_paths
 from ringi.sessions.similar_plan import remember_approved
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
+    from ringi.runs.document import Run
 
 CHOSEN_BY_AGENT: Final = "Chosen by the agent"
 _WAITING_FOR: Final = {

@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.document import Approval
 from ringi.approvals.view import approved, proof
-from ringi.engine.run_plan_view import plan_lines
 from ringi.kernel.lines import EMPTY, Line, Style, TextSpan, line, prose
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, LoggedEvent
+from ringi.models.prompt import QuestionType
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.plans.words import reused
 from ringi.project.context import FoundFile
-from ringi.runs.status_view import SESSION_PHASE
 from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
@@ -26,10 +25,11 @@ from ringi.sessions.document import (
     Pending,
     PlanningSession,
     QuestionPending,
-    QuestionType,
     SessionFacts,
     SessionStatus,
 )
+from ringi.sessions.run_plan_view import plan_lines
+from ringi.sessions.status_view import SESSION_PHASE
 
 if TYPE_CHECKING:
     from ringi.models.prompt import ModelProgress

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ringi.config.keys import RunConfig
+from ringi.config.keys import Config, RunConfig
 from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
+from ringi.kernel.places import Places, own_folders
 from ringi.kernel.process import sandbox
 from ringi.kernel.process.capture import last, run
 from ringi.kernel.process.environment import SYSTEM_PATH, harmless
@@ -153,3 +154,10 @@ class WorkspaceCommands:
 def _not_startable(name: str, error: OSError | ValueError) -> NoSuchProgram:
     why = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return NoSuchProgram(name=Text("{name} that can be started ({why})", name=name, why=why))
+
+
+def commands_in(
+    root: Path, places: Places, config: Config, environment: Mapping[str, str]
+) -> WorkspaceCommands:
+    """Of a plan, in the workspace or in a copy of it."""
+    return WorkspaceCommands(root, environment, config.run, own_folders(places, environment))

@@ -14,6 +14,7 @@ from typing import Final, Self
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from ringi.config.keys import Config
 from ringi.errors import CopyFailed, Interrupted, NoSandbox, PathRefused, StorageFailed
 from ringi.kernel.document import prepare
 from ringi.kernel.fs import OsFileSystem
@@ -24,7 +25,7 @@ from ringi.kernel.process.start import RunningCommand, start_command
 from ringi.kernel.process.terminal import Ended, Listener, run_in_terminal
 from ringi.kernel.text import Text, why_failed, without_codes
 from ringi.tree.check_result import CheckPhase, CheckResult
-from ringi.tree.commands import Invocation, WorkspaceCommands
+from ringi.tree.commands import Invocation, WorkspaceCommands, commands_in
 from ringi.tree.copy import Supervisor, WorkCopy, put
 from ringi.tree.copy_mounts import mounts_of_copy
 from ringi.tree.copy_renewal import imprint_of, renewed
@@ -433,3 +434,17 @@ def _in_words(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageFailed(what=str(place), why=why_failed(error)) from None
+
+
+def checks_of(
+    places: Places, config: Config, environment: Mapping[str, str], on_progress: Progress
+) -> CopyChecks:
+    """The checks of a plan, in the sandbox of its commands."""
+    return CopyChecks(
+        places,
+        environment,
+        config.checks.timeout_sec,
+        carry=config.beside.carry,
+        on_progress=on_progress,
+        commands_in=lambda root: commands_in(root, places, config, environment),
+    )

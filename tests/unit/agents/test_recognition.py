@@ -1,7 +1,7 @@
 """An agent that started us is known by its variables and by its process."""
 
+from ringi.agents.agent_above import PRIVATE_VARIABLES, by_process, by_variable, is_ringi_with
 from ringi.agents.table import AGENTS
-from ringi.kernel.process.agent_above import PRIVATE_VARIABLES, by_process, by_variable, is_ringi_with
 from tests.tables import each
 
 

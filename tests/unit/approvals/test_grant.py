@@ -35,7 +35,7 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import grant as subject_named
-from ringi.plans.approve import subject_now
+from ringi.plans.approve import subject_now, use_grant
 from ringi.plans.change_plan import (
     ChangeFacts,
     PlanBasis,
@@ -45,9 +45,11 @@ from ringi.plans.change_plan import (
     PlanValidations,
     Trigger,
 )
-from ringi.plans.document import ALL_SPECS, ActionSpec, Encoding, PlanStatus, SpecKind, SpecSelection
+from ringi.plans.document import PlanStatus
 from ringi.policy.globs import within
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec, Encoding, SpecSelection
 from tests.fakes.signing import MadeUpKeys, RealKey, assert_signed
 from tests.helpers import (
     Person,
@@ -146,7 +148,7 @@ def retry(ws: Workspace, plan_id: str, grant: Grant) -> None:
     workspace = ws
     stored, again = workspace.store.plans.get(plan_id), workspace.store.approvals.requests(plan_id)[-1]
     subject = subject_now(workspace, stored.document, ALL_SPECS, again.expires_at)
-    ws.grants.approve(stored, grant, again, codec.canonical(subject))
+    use_grant(workspace, stored, grant, again, codec.canonical(subject))
 
 
 @pytest.mark.req("PT-8")

@@ -39,8 +39,10 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.plans.approve import unlike_their_hashes
-from ringi.plans.document import ALL_SPECS, PlannedChecks, PlanStatus, SpecKind, SpecSelection, with_state
+from ringi.plans.document import PlanStatus, with_state
 from ringi.plans.tool import PlanTool
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, PlannedChecks, SpecSelection
 from tests.fakes.signing import MadeUpKeys, RealKey, assert_signed
 from tests.helpers import (
     Person,

@@ -14,13 +14,17 @@ from ringi.approvals.grant_document import GrantScope, RunTerms, counted
 from ringi.approvals.run_terms import uncovered, unfit_terms
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
+from ringi.engine.run_state import StepStatus
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import StepOf, requester_of_run
+from ringi.models.prompt import Severity
 from ringi.models.usage import Spent
-from ringi.plans.document import CHANGING, Plan, PlanDocument, PlannedChecks, PlanState, PlanStatus
+from ringi.plans.document import Plan, PlanDocument, PlanState, PlanStatus
 from ringi.plans.propose import set_specs
 from ringi.policy.risk_level import Risk
-from ringi.runs.document import Attempt, Finding, Run, Severity, StepState, StepStatus
+from ringi.policy.spec_kind import CHANGING
+from ringi.runs.document import Attempt, Finding, Run, StepState
+from ringi.tree.action_spec import PlannedChecks
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import Person, create, open_scratch, rewire
 from tests.tables import each

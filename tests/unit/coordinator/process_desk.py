@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ringi.app.store import Store
 from ringi.config.keys import DecompositionLevel, Depth
 from ringi.config.rules import Value
 from ringi.engine.document import ActionPlan, PlannedAction, PlanningDocument, Subtask, TaskDecomposition
@@ -19,7 +20,6 @@ from ringi.runs.process.completion import resumed
 from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine
-from ringi.runs.store import Store
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tools.rules import ToolRules

@@ -10,9 +10,10 @@ import pytest
 
 from ringi.engine.document import NEEDS_PERSON
 from ringi.engine.process import PROCESS_TRANSITIONS, ActionState, Process, ProcessPhase, RunFeedback, Wait
+from ringi.engine.run_state import RunPhase
 from ringi.errors import ModelTimeout
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.runs.document import Run, RunPhase
+from ringi.runs.document import Run
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolResult

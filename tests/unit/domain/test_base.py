@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
+from ringi.engine.run_state import RUN_MACHINE, RunPhase
 from ringi.errors import BadTransition
 from ringi.plans.document import PLAN_MACHINE, PLAN_TRANSITIONS, WAITING, PlanStatus
-from ringi.runs.document import RUN_MACHINE, RunPhase
 from ringi.sessions.document import OPEN_SESSIONS, SESSION_MACHINE, SessionStatus
 from tests.tables import each
 

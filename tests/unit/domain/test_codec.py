@@ -11,16 +11,9 @@ from hypothesis import strategies as st
 
 from ringi.errors import BadDocument, NewerVersion, RingiError
 from ringi.kernel import codec
-from ringi.plans.document import (
-    ActionSpec,
-    MessageRef,
-    Plan,
-    PlanDocument,
-    PlanPreview,
-    PlanState,
-    PlanStatus,
-    SpecKind,
-)
+from ringi.plans.document import MessageRef, Plan, PlanDocument, PlanPreview, PlanState, PlanStatus
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from tests.tables import each
 
 PLAN = PlanDocument(

@@ -15,7 +15,7 @@ from msgspec import inspect
 
 from ringi.app.schemas import SCHEMAS, json_schema
 from ringi.approvals import document as approval
-from ringi.engine import run_plan
+from ringi.engine import request, run_plan
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.run_parts import PartsInput
 from ringi.errors import BadDocument, NewerVersion
@@ -26,7 +26,7 @@ from ringi.plans import document as plan
 from ringi.plans import execution
 from ringi.policy import risk_level as risk
 from ringi.project import state as project_state
-from ringi.sessions import request
+from ringi.tree import action_spec
 from tests.tables import each
 
 BOUNDED: dict[type[Any], Document] = {
@@ -45,9 +45,9 @@ FIELDS: dict[type[Document], str] = {
     plan.PlanState: "status action_specs selection approvals previews",
     plan.ApprovalEntry: "approver timestamp selection",
     plan.DiffTotals: "files risk_score",
-    plan.ActionSpec: "kind path content description optional",
-    plan.ActionSpecExt: "id base risk validated preflight notes",
-    plan.Preflight: "exists overwrite diff_summary",
+    action_spec.ActionSpec: "kind path content description optional",
+    action_spec.ActionSpecExt: "id base risk validated preflight notes",
+    action_spec.Preflight: "exists overwrite diff_summary",
     plan.SpecSelection: "all ids",
     plan.ValidationReport: "ok issues normalized",
     plan.PlanPreview: "files diffs risk_score",
@@ -93,7 +93,7 @@ MODULES = {
     "ringi.plans.document",
     "ringi.plans.execution",
     "ringi.plans.extraction",
-    "ringi.plans.feedback",
+    "ringi.approvals.feedback",
     "ringi.plans.review_data",
     "ringi.plans.verdict",
     "ringi.policy.risk_level",
@@ -103,7 +103,7 @@ MODULES = {
     "ringi.runs.document",
     "ringi.runs.offered",
     "ringi.sessions.document",
-    "ringi.sessions.instruction",
+    "ringi.engine.instruction",
     "ringi.tools.effects",
     "ringi.tools.schema",
     "ringi.tree.check_result",

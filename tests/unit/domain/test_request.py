@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringi.engine.request import Request, read_request
 from ringi.kernel.problems import Level
-from ringi.sessions.request import Request, read_request
 from tests.tables import each
 
 WHOLE = """\

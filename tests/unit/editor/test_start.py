@@ -13,7 +13,7 @@ NOT_YET_OF_OURS = {
     "ringi.engine.phases",
     "ringi.engine.plan_checks",
     "ringi.engine.plan_prompts",
-    "ringi.engine.prompts",
+    "ringi.sessions.prompts",
     "ringi.engine.revise",
     "ringi.engine.run_parts",
     "ringi.engine.split",
@@ -122,7 +122,7 @@ MOST_OF_OURS = 250
 
 def test_nothing_is_loaded_that_the_agent_can_start_without():
     loaded = modules_after(SCRIPT)
-    assert "ringi.agents.launch" in loaded
+    assert "ringi.beside.launch" in loaded
     assert_not_loaded(loaded, *NOT_YET, *NOT_YET_OF_OURS)
     ours = [name for name in loaded if name.split(".")[0] == "ringi"]
     assert len(ours) <= MOST_OF_OURS, "an editor waits for each: load it where it is used"

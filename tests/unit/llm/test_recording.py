@@ -41,10 +41,11 @@ from ringi.models.prompt import (
     NewSummary,
     OnProgress,
     Prompt,
+    QuestionType,
 )
 from ringi.models.recording import RecordedModel, Recording, question_hash
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.sessions.document import Brief, QuestionType
+from ringi.sessions.document import Brief
 
 BUDGET = Budget(10.0, 1000)
 DISCOVERY = Prompt(Purpose.DISCOVERY, "Ask questions.", (Material("instruction", "Add a login"),))

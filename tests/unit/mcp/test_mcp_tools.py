@@ -16,10 +16,11 @@ from ringi.mcp import arguments
 from ringi.mcp.answers import structured
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
 from ringi.sessions.tool import PlanningTool
+from ringi.tree.action_spec import ActionSpec
 from tests.fakes.people import AgentAtWork
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import approve, create, open_scratch, proposed, rewire, write

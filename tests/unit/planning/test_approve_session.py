@@ -10,12 +10,12 @@ import pytest
 
 from ringi.app.integrity import verify
 from ringi.approvals.document import TypedAnswer
+from ringi.engine.run_state import RunPhase
 from ringi.errors import Busy, ModelDeclined, NotProven, SessionFailed, SessionOver, SessionRace, WrongAnswer
 from ringi.kernel.lock import PassingLock
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.models.prompt import Exchange
 from ringi.models.usage import Purpose
-from ringi.runs.document import RunPhase
 from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus
 from ringi.sessions.tool import PlanningTool

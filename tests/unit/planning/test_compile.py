@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.engine.compile import RunNames, compile_run_plan
+from ringi.engine.design import Criterion, Design, DesignStep, TargetPath
 from ringi.engine.document import ActionPlan, Complexity, GoalUnderstanding, PlannedAction, Subtask
+from ringi.engine.request import Request
 from ringi.engine.run_parts import PartsInput, RunWishes, only_tests
 from ringi.engine.run_plan import AcceptanceCriterion, RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
@@ -15,8 +17,6 @@ from ringi.kernel import codec
 from ringi.kernel.problems import Level
 from ringi.policy.globs import inside
 from ringi.project.context import FileKind, FoundFile, ProjectFacts
-from ringi.sessions.document import Criterion, Design, DesignStep, TargetPath
-from ringi.sessions.request import Request
 
 NAMES = RunNames("RQ-20251214-008", "20251214-210501-a1b2c3", "2025-12-14T21:05:01+09:00", "main")
 PROJECT = ProjectFacts(

@@ -6,19 +6,13 @@ from typing import Any
 import pytest
 
 from ringi.app.integrity import verify
+from ringi.engine.design import TargetPath
 from ringi.errors import BadModelAnswer, SessionFailed, SessionRace
 from ringi.kernel import codec
 from ringi.models.prompt import Exchange, ModelProgress, Prompt
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.sessions.approve import enhanced_instruction
-from ringi.sessions.document import (
-    ApprovalPending,
-    DecisionPending,
-    OpenCall,
-    QuestionPending,
-    SessionStatus,
-    TargetPath,
-)
+from ringi.sessions.document import ApprovalPending, DecisionPending, OpenCall, QuestionPending, SessionStatus
 from ringi.sessions.operations import consistent
 from tests.fakes.models import DECISIONS, Desk, ScriptedModel, ShownProject
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from ringi.engine.prompts import language_of
+from ringi.engine.language import language_of
 from ringi.errors import BadAnswer, BadInstruction, BadTransition
-from ringi.models.prompt import NewDecisions, NewQuestions, NewRevision
+from ringi.models.prompt import NewDecisions, NewQuestions, NewRevision, QuestionType
 from ringi.sessions import operations
-from ringi.sessions.document import Question, QuestionType, SessionFacts, SessionStatus
+from ringi.sessions.document import Question, SessionFacts, SessionStatus
 from ringi.sessions.operations import SessionState, consistent, pending, put_right
 from tests.fakes.models import DECISIONS, QUESTIONS
 from tests.tables import each

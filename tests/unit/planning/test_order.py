@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ringi.engine.design import TargetPath
 from ringi.engine.document import Subtask
 from ringi.engine.order import Cycle, FoundDependency, Order, RepeatedId, UnknownId, Unordered, ordered
-from ringi.sessions.document import TargetPath
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-6")

@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from ringi.app.integrity import verify
+from ringi.app.store import Store
 from ringi.approvals.document import TypedAnswer
+from ringi.engine.run_state import RunPhase
 from ringi.errors import (
     BadAnswer,
     BadDocument,
@@ -28,8 +30,6 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.models.prompt import Exchange, ModelProgress
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.runs.document import RunPhase
-from ringi.runs.store import Store
 from ringi.sessions.approve import enhanced_instruction
 from ringi.sessions.document import (
     MOST_MESSAGES,

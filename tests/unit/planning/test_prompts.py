@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from ringi.engine.prompts import KINDS, prompt_for
 from ringi.models.prompt import NewDecisions, NewQuestions, Prompt
 from ringi.models.turns import turns
 from ringi.models.usage import Purpose
 from ringi.project.context import ProjectFacts
 from ringi.sessions import operations
+from ringi.sessions.prompts import KINDS, prompt_for
 from tests.fakes.model_server import tokens
 from tests.fakes.models import QUESTIONS
 from tests.tables import each

@@ -12,12 +12,12 @@ from ringi.approvals.document import SessionSubject, TypedAnswer
 from ringi.approvals.kinds import KINDS
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import WrongAnswer
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import SubjectKind
 from ringi.models.prompt import NewCriterion, NewPath, NewSummary
-from ringi.runs.document import RunPhase, StepStatus
 from ringi.sessions.document import ApprovalPending, FailedPending
 from tests.fakes.models import Desk, ScriptedModel
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ringi.engine.compile import RunNames, compile_run_plan
+from ringi.engine.design import Design, TargetPath
 from ringi.engine.run_parts import PartsInput, RunWishes
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
@@ -15,7 +16,6 @@ from ringi.engine.split import split
 from ringi.kernel import codec
 from ringi.kernel.problems import Level
 from ringi.policy.globs import inside
-from ringi.sessions.document import Design, TargetPath
 
 NAMES = RunNames("RQ-20251214-008", "20251214-210501-a1b2c3", "2025-12-14T21:05:01+09:00", "main")
 

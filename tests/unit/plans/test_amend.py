@@ -15,11 +15,13 @@ from ringi.plans.answer_document import DropHunks, DropSpec, NewContent
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.check import add_checks
-from ringi.plans.document import ActionSpec, Encoding, PlanStatus, SpecKind, SpecSelection
+from ringi.plans.document import PlanStatus
 from ringi.plans.effects import packed, rendering
 from ringi.plans.preview import effects
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, Encoding, SpecSelection
 from ringi.tree.check_result import CheckResult
 from tests.fakes.world import with_most_bytes
 from tests.helpers import (

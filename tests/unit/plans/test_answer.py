@@ -6,13 +6,13 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.approvals.document import Declined
+from ringi.approvals.feedback import FeedbackKind, Side
 from ringi.errors import BadTransition, InvalidSpecs, NoSandbox, NotFound, PlanChanged, Stale
 from ringi.kernel.process import sandbox
 from ringi.ledger.event import Actor
 from ringi.plans.answer_document import Difference, DropHunks, DropSpec, NewContent, OutcomeKind
 from ringi.plans.check import add_checks
 from ringi.plans.document import PlanStatus
-from ringi.plans.feedback import FeedbackKind, Side
 from ringi.plans.propose import keep_specs
 from ringi.tree.check_result import CheckPhase, CheckResult
 from tests.helpers import (

@@ -20,7 +20,8 @@ from ringi.errors import (
 )
 from ringi.kernel import codec
 from ringi.kernel.text import Text
-from ringi.plans.document import ALL_SPECS, PlanStatus, SpecSelection
+from ringi.plans.document import PlanStatus
+from ringi.tree.action_spec import ALL_SPECS, SpecSelection
 from tests.helpers import (
     Person,
     answer,

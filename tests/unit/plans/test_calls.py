@@ -8,7 +8,9 @@ import pytest
 
 import ringi
 from ringi.errors import InvalidSpecs, NothingToUndo, UnfitSpecs, UnknownCommand
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.file_state import OpStatus
 from tests.fakes import mcp_server
 from tests.helpers import answer, approve, approved, assert_whole, kinds, open_scratch, proposed, write

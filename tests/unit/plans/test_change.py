@@ -46,21 +46,14 @@ from ringi.plans.change_plan import (
     PlanExplanation,
     Trigger,
 )
-from ringi.plans.document import (
-    ActionSpec,
-    PlanDocument,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-    change_plan_of,
-    risk_of,
-    with_state,
-)
+from ringi.plans.document import PlanDocument, PlanStatus, change_plan_of, with_state
 from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
 from ringi.plans.view import PlanFacts, plan_lines
 from ringi.policy.risk_level import Risk, RiskCode
+from ringi.policy.spec_kind import SpecKind
 from ringi.project.state import Diagnostic, EditorState
+from ringi.tree.action_spec import ActionSpec, SpecSelection
 from tests.fakes.world import with_most_bytes
 from tests.helpers import (
     answer,
@@ -448,7 +441,7 @@ def test_the_risk_of_the_change_plan_decides_how_it_is_answered(ws):
     plan_id = make(ws, patch_of(ws, **{f"new{n}.txt": "x\n" for n in range(21)}))
     document = ws.plan.get(plan_id)
     assert {spec.risk for spec in document.state.action_specs} == {Risk.LOW}
-    assert risk_of(document) is Risk.HIGH
+    assert document.risk() is Risk.HIGH
     request = ws.plan.ask(plan_id)
     with pytest.raises(WrongAnswer):
         ws.plan.approve(plan_id, "hanako", proof=TypedAnswer(request.digest, "a"))

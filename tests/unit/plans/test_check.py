@@ -12,15 +12,9 @@ from ringi.errors import BadTransition, CheckFailed, CopyFailed, Interrupted, In
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.places import places_of
 from ringi.plans import check
-from ringi.plans.document import (
-    ActionSpec,
-    PlannedChecks,
-    PlanStatus,
-    SpecKind,
-    SpecSelection,
-    StoredPlan,
-    with_state,
-)
+from ringi.plans.document import PlanStatus, StoredPlan, with_state
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, PlannedChecks, SpecSelection
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import CopyChecks

@@ -22,11 +22,13 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans import commit as committing
 from ringi.plans.commit import announced, outcome_of
 from ringi.plans.commit_message import LONGEST, proper_message, with_trailers
-from ringi.plans.document import ActionSpec, CheckFailure, PlannedChecks, PlannedCommit, PlanStatus, SpecKind
+from ringi.plans.document import PlannedCommit, PlanStatus
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.plans.verify import Examination
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, CheckFailure, PlannedChecks
 from ringi.tree.commit_order import CommitOutcome
 from ringi.tree.file_state import OpStatus
 from ringi.tree.tree import Tree

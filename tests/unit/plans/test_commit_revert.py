@@ -16,9 +16,9 @@ from ringi.errors import NoCommit, NothingToUndo, UndoChanged
 from ringi.plans.commit import outcome_of
 from ringi.plans.commit_revert import reverted as reverting
 from ringi.plans.commit_revert import standing
-from ringi.plans.document import ActionSpec
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.verify import Examination
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.commit_order import CommitOutcome, Committed
 from ringi.tree.commits import GitCommits
 from tests.helpers import Person, answer, approve, assert_whole, create, delete, kinds, proposed, write

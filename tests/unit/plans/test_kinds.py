@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace
 from ringi.errors import InvalidSpecs, NotApproved, NoTool
 from ringi.kernel.fs import OsFileSystem
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind, SpecSelection
+from ringi.plans.document import PlanStatus
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk import is_allowed
 from ringi.policy.risk_level import Risk, RiskCode
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, SpecSelection
 from ringi.tree.file_state import OpStatus
 from ringi.tree.tree import Tree
 from tests.helpers import (

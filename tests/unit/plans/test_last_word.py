@@ -7,8 +7,10 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.errors import CheckFailed, InvalidSpecs, NotApproved, Stale, UnlistedKey
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind, SpecSelection
+from ringi.plans.document import PlanStatus
 from ringi.plans.tool import PlanTool
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, SpecSelection
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.commands import CommandRun
 from tests.fakes.signing import MadeUpKeys

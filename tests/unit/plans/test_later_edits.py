@@ -18,11 +18,12 @@ from ringi.app.api import Workspace
 from ringi.errors import NothingToUndo, StorageFailed, UndoChanged, UndoStale
 from ringi.kernel.fs import OsFileSystem
 from ringi.patch.merge import written_since
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.plans.undo import Undoable
 from ringi.plans.verify import Examination
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.file_state import OpStatus
 from ringi.tree.tree import Tree
 from tests.helpers import (

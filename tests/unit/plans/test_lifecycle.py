@@ -23,8 +23,9 @@ from ringi.errors import (
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.plans.check import add_checks
-from ringi.plans.document import ALL_SPECS, MessageRef, PlanStatus
+from ringi.plans.document import MessageRef, PlanStatus
 from ringi.plans.tool import PlanTool
+from ringi.tree.action_spec import ALL_SPECS
 from ringi.tree.check_result import CheckResult
 from tests.helpers import (
     HELLO,

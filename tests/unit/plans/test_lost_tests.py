@@ -2,9 +2,10 @@
 
 import pytest
 
-from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.plans.lost_tests import lost_tests
 from ringi.policy.risk_level import Risk, RiskCode, RiskReason
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt, Preflight
 
 
 def spec(path: str, *codes: RiskCode) -> ActionSpecExt:

@@ -12,10 +12,11 @@ from ringi.app.api import Workspace
 from ringi.ledger.event import Actor
 from ringi.patch.conflict import ConflictChoice
 from ringi.patch.render import FileSide, render
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.effects import your_lines
 from ringi.plans.merge import MergedSpecs, merged_specs, open_conflicts
 from ringi.plans.propose import set_specs
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.file_state import FileState
 from tests.helpers import approve, open_scratch
 

@@ -9,8 +9,10 @@ from ringi.plans import capture as project
 from ringi.plans import from_patch as patches
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
-from ringi.plans.document import ActionSpec, Overlap, SpecKind
+from ringi.plans.document import Overlap
 from ringi.plans.overlaps import overlaps, shared_files
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from tests.helpers import approve, create, delete, open_scratch, proposed, write
 
 FILES = {"a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n"}

@@ -9,16 +9,18 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace, open_workspace
+from ringi.approvals.feedback import Side
 from ringi.errors import ReadNotApproved
 from ringi.ledger.event import Actor
 from ringi.mcp import arguments
 from ringi.mcp.answers import structured
 from ringi.mcp.tools import TOOLS
-from ringi.plans.document import ActionSpec, Encoding, PlanStatus, SpecKind
-from ringi.plans.feedback import Side
+from ringi.plans.document import PlanStatus
 from ringi.plans.reading import guarded
 from ringi.plans.redact import NOT_SHOWN, answer_for_clients
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, Encoding
 from tests.fakes.people import AgentAtWork
 from tests.helpers import Person, SetClock, approve, create, environment_of, proposed, rewire, write
 

@@ -12,9 +12,11 @@ from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.plans import words
 from ringi.plans.answer_document import DropHunks, DropSpec
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
 from ringi.plans.propose import set_specs
 from ringi.plans.titles import title_of_specs
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.file_state import FileState
 from tests.helpers import approve, assert_whole, create, delete, open_scratch, proposed, undo, write
 

@@ -15,10 +15,11 @@ from ringi.config.keys import UNJUDGED
 from ringi.kernel.codec import digest
 from ringi.kernel.fs import OsFileSystem
 from ringi.ledger.event import Actor
-from ringi.plans.document import ActionSpec, Encoding, SpecKind
 from ringi.plans.rules import Rules
 from ringi.plans.validate import Validated, validate
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, Encoding
 from ringi.tree.file_state import FileState
 from ringi.tree.tree import Tree
 from tests.helpers import create, delete, open_scratch, untouched, write

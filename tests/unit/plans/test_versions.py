@@ -14,8 +14,10 @@ from ringi.plans import from_patch as patches
 from ringi.plans.answer_document import Difference, PlanComparison
 from ringi.plans.change import GROUP, ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind, SpecSelection
+from ringi.plans.document import PlanStatus
 from ringi.plans.versions import Versions
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, SpecSelection
 from tests.fakes.world import World
 from tests.helpers import (
     approve,

@@ -18,11 +18,12 @@ from ringi.plans import from_patch as patches
 from ringi.plans.answer_document import DropSpec, NewContent
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import ChangeApproval, PlanBasis, Trigger
-from ringi.plans.document import PlanStatus, SpecKind, change_plan_of
+from ringi.plans.document import PlanStatus, change_plan_of
 from ringi.plans.propose import keep_specs, set_specs
 from ringi.plans.verify import Examination
 from ringi.plans.versions import Versions
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
 from tests.fakes.people import AgentAtWork
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (

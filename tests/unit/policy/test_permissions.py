@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from ringi.approvals.permissions import UserAccount, dangers, is_listed
-from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt, Preflight
 from ringi.tree.file_state import FileState
 from tests.tables import each
 

@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ringi.config import keys
-from ringi.plans.document import ActionSpec, ActionSpecExt, Preflight, SpecKind
 from ringi.policy.findings import findings
 from ringi.policy.risk import RiskFacts, assess, is_emptied, is_unshown, score
 from ringi.policy.risk_level import Risk, RiskCode, highest
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt, Preflight
 from tests.tables import each
 
 LIMITS = keys.RiskConfig(large_overwrite_lines=300, large_overwrite_bytes=65_536)

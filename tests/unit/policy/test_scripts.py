@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from ringi.config import keys
 from ringi.kernel.text import Text
-from ringi.plans.document import SpecKind
 from ringi.plans.effects import numbered
 from ringi.policy.findings import findings
 from ringi.policy.risk import RiskFacts, assess
 from ringi.policy.risk_level import Risk
 from ringi.policy.scripts import _LIKE, strange_words
+from ringi.policy.spec_kind import SpecKind
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PT-7")

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from ringi.engine.run_plan import RunPlan, RunRole
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.kernel import codec
-from ringi.runs.document import Evidence, Run, RunPhase, StepState, StepStatus, Stop, StopCode
+from ringi.runs.document import Evidence, Run, StepState, Stop, StopCode
 
 _SAMPLE = Path(__file__).parents[1] / "domain" / "planning-sample.json"
 RUN_ID = "20251214-210501-a1b2c3"

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from ringi.engine.run_plan import CriterionType, RunPlan, RunStep
+from ringi.engine.run_plan import CriterionType, RunPlan, RunStep, e2e_commands
 from ringi.runs.document import Run, StopCode
-from ringi.runs.gates import e2e_commands, missing, stops, unit_commands
+from ringi.runs.gates import missing, stops, unit_commands
 from tests.tables import each
 from tests.unit.runner.plans import a_plan, a_step
 from tests.unit.runner.test_machine import a_run

@@ -7,19 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from ringi.engine.run_state import OVER, STEP_TRANSITIONS, STOPPED, RunPhase, StepStatus
 from ringi.errors import BadTransition
-from ringi.runs.document import (
-    OVER,
-    STEP_TRANSITIONS,
-    STOPPED,
-    Review,
-    Run,
-    RunPhase,
-    StepState,
-    StepStatus,
-    Stop,
-    StopCode,
-)
+from ringi.runs.document import Review, Run, StepState, Stop, StopCode
 from ringi.runs.machine import (
     Due,
     RunAct,

@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.config.keys import RoleHow
+from ringi.engine.instruction import Instruction
 from ringi.engine.run_plan import RunPlan, RunRole
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.kernel.text import Text, in_language
+from ringi.models.prompt import Severity
 from ringi.models.usage import Spent
 from ringi.runs.criteria import CriterionVerdict, criteria
 from ringi.runs.document import (
@@ -20,15 +23,11 @@ from ringi.runs.document import (
     Run,
     RunApproval,
     RunFacts,
-    RunPhase,
-    Severity,
     StepState,
-    StepStatus,
     StopCode,
     errors_of,
 )
 from ringi.runs.report import deviations, report
-from ringi.sessions.instruction import Instruction
 from tests.tables import each
 from tests.unit.runner.run_samples import BEFORE, TREE, done, passed, plan_of, run_of, step_of, stopped
 

@@ -4,22 +4,23 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from ringi.app.store import Store
 from ringi.approvals.document import Approval, ProofKind, ProofRecord, SessionSubject, Strength
+from ringi.engine.run_state import RunPhase
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import SubjectKind
-from ringi.plans.document import ALL_SPECS
-from ringi.runs.document import Run, RunPhase
-from ringi.runs.store import Store
+from ringi.models.prompt import QuestionType
+from ringi.runs.document import Run
 from ringi.sessions.document import (
     LogEntry,
     PlanningSession,
     Question,
-    QuestionType,
     SessionFacts,
     SessionStatus,
     StoredSession,
 )
+from ringi.tree.action_spec import ALL_SPECS
 from tests.unit.runner.run_samples import plan_of, step_of
 
 STARTED: Final = NewEvent(EventKind.SESSION_STARTED, Actor.USER)

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from ringi.app.api import Workspace
 from ringi.app.integrity import verify
+from ringi.app.store import Store
 from ringi.approvals.grant_document import GrantScope
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.plans.document import ALL_SPECS, SpecKind
 from ringi.plans.execution import CommandEnd, CommandStart
 from ringi.policy.risk_level import Risk
-from ringi.runs.store import Store
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (
     approve,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ringi.app.integrity import verify
+from ringi.app.store import Store
+from ringi.engine.run_state import RunPhase
 from ringi.kernel import codec
-from ringi.runs.document import RunPhase
-from ringi.runs.store import Store
 from ringi.sessions.document import SessionStatus
 from tests.helpers import SetClock, ledger_of, open_scratch
 from tests.unit.store.made_sessions import CREATED, added, approved, id_of, log, planned_run, saved

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ringi.app.integrity import verify
+from ringi.app.store import Store
+from ringi.engine.run_state import RunPhase
 from ringi.errors import Ambiguous, BadDocument, NotFound, SessionRace, StorageFailed
 from ringi.kernel import codec
 from ringi.ledger.connection import connect
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import SubjectKind
-from ringi.runs.document import RunPhase
-from ringi.runs.store import Store
 from ringi.sessions.document import OPEN_SESSIONS, LogEntry, SessionFacts, SessionStatus
 from tests.helpers import SetClock, assert_not_loaded, ledger_of, modules_after, open_scratch
 from tests.unit.store.made_sessions import (

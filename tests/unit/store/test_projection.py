@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace
+from ringi.app.store import Store
 from ringi.approvals.document import ApprovalHistory
 from ringi.errors import StorageFailed
 from ringi.kernel import codec
@@ -20,7 +21,6 @@ from ringi.plans.document import PlanDocument, PlanIndex, PlanPage, PlanStatus
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.plans.verify import verify_plan
-from ringi.runs.store import Store
 from tests.helpers import (
     approve,
     approved,

@@ -10,9 +10,9 @@ import pytest
 
 from ringi.app.api import Workspace, open_workspace
 from ringi.app.projection import DeferredProjection, Projection
+from ringi.app.store import Store
 from ringi.ledger.events import PendingProjections
 from ringi.plans.tool import PlanTool
-from ringi.runs.store import Store
 from tests.helpers import Person, assert_whole, environment_of, in_child, open_scratch
 
 

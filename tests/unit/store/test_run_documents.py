@@ -8,11 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.app.api import Workspace
+from ringi.app.store import Store
 from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_state import RunPhase
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.runs.document import Run, RunPhase, StepState, StopCode
-from ringi.runs.store import Store
+from ringi.runs.document import Run, StepState, StopCode
 from tests.helpers import ledger_of, open_scratch
 from tests.unit.runner.run_samples import REQUEST_ID, done, passed, plan_of, run_of, step_of, stopped
 

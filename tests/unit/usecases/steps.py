@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ringi.app.api import Workspace, open_workspace
+from ringi.engine.run_state import RunPhase
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import StepOf
 from ringi.runs.branch import base_of
-from ringi.runs.document import Run, RunPhase
+from ringi.runs.document import Run
 from ringi.runs.step_plan import StepPlan, propose_step
 from ringi.tree.difference import CopyChange, TreeDifference
 from tests.helpers import Person, approve, ledger_of

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from ringi.agents import launch as beside
-from ringi.agents.copies import abandoned, kept, make_room, of_agents, remove_settled, size_of
-from ringi.agents.resume import find_copy, resume_in
 from ringi.agents.sandbox import AgentSandbox
 from ringi.app.api import Workspace, open_workspace
 from ringi.app.doctor import doctor_of
 from ringi.app.doctor_checks import REPAIR, Mark
+from ringi.app.store import Store
+from ringi.beside import launch as beside
+from ringi.beside.copies import abandoned, kept, make_room, of_agents, remove_settled, size_of
+from ringi.beside.resume import find_copy, resume_in
 from ringi.errors import BegunInEditor, Busy, CopyFailed, NothingToResume, StorageFailed
 from ringi.plans.answer_document import DropSpec, NewContent
 from ringi.plans.document import PlanStatus
 from ringi.plans.from_difference import Taken
-from ringi.runs.store import Store
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import SCRATCH
 from tests.fakes.people import InterruptingClock

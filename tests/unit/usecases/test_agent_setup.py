@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ringi.agents.setup import SetupOffer, make_alias, missing, offer, present, program, propose
 from ringi.agents.table import CONFIGURABLE as AGENTS
 from ringi.app.api import Workspace
+from ringi.beside.setup import SetupOffer, make_alias, missing, offer, present, program, propose
 from ringi.errors import NameTaken
 from ringi.plans.document import PlanStatus
 from tests.helpers import approve, make_files, open_scratch, undo

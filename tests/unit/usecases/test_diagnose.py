@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.agents.copies import abandoned
 from ringi.app.api import Workspace, open_workspace
+from ringi.beside.copies import abandoned
 from ringi.config.load import executable
 from ringi.config.pins import Trust
 from ringi.project.diagnose import Diagnosed, DiagnosedTree, commands_of, diagnose

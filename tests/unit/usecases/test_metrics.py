@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ringi.app.api import Workspace
+from ringi.app.store import Store
 from ringi.config.keys import DEFAULTS, RoleHow
 from ringi.config.rules import Value
+from ringi.engine.design import TargetPath
 from ringi.engine.document import (
     CompletionDocument,
     CompletionSummary,
@@ -21,6 +23,7 @@ from ringi.engine.document import (
 )
 from ringi.engine.process import ActionRecord, ActionState, Process
 from ringi.engine.run_plan import RunRole
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.kernel import codec
 from ringi.kernel.tokens import tokens
 from ringi.ledger.event import Actor, EventKind, NewEvent
@@ -29,9 +32,7 @@ from ringi.metrics.figures import Figures, spread
 from ringi.metrics.measure import measure
 from ringi.models.usage import Spent, TokenUsage
 from ringi.plans.answer_document import DropHunks, NewContent
-from ringi.runs.document import Attempt, Run, RunPhase, StepState, StepStatus
-from ringi.runs.store import Store
-from ringi.sessions.document import TargetPath
+from ringi.runs.document import Attempt, Run, StepState
 from ringi.tools.effects import ErrorKind
 from tests.fakes.config import config_with
 from tests.fakes.models import Desk, ScriptedModel, ShownProject

@@ -14,8 +14,9 @@ from ringi.metrics.code import MOST_BYTES
 from ringi.metrics.coverage import Coverage, NoCoverage, read_report
 from ringi.metrics.document import FigureName
 from ringi.metrics.view import basis
-from ringi.plans.document import ActionSpec, SpecKind
+from ringi.policy.spec_kind import SpecKind
 from ringi.project.dependencies.parser import is_installed
+from ringi.tree.action_spec import ActionSpec
 from tests.helpers import approve, create, open_scratch, proposed, write
 from tests.tables import each
 

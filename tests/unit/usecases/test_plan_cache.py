@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunRole
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import NotFound
 from ringi.models.cache import AnswerOrigin
-from ringi.runs.document import Attempt, Run, RunPhase, StepStatus
+from ringi.runs.document import Attempt, Run
 from ringi.sessions.document import SessionStatus
 from ringi.sessions.plan_cache import accepted
 from tests.tables import each

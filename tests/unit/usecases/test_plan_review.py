@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace, open_workspace
+from ringi.approvals.feedback import Side
 from ringi.errors import NoSandbox
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.plans.check import add_checks
 from ringi.plans.diff_view import Row, RowKind
-from ringi.plans.document import ActionSpec, PlanDocument, PlanState, PlanStatus, SpecKind
-from ringi.plans.feedback import Side
+from ringi.plans.document import PlanDocument, PlanState, PlanStatus
 from ringi.plans.news import News
 from ringi.plans.propose import set_specs
 from ringi.plans.review_loop import ReviewAct, ReviewChoice, ReviewEnd
@@ -23,6 +23,8 @@ from ringi.plans.review_plan import PlanReview
 from ringi.plans.review_view import heading_of
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from ringi.tree.check_result import CheckResult
 from ringi.tree.commands import CommandRun
 from tests.fakes.prompters import Answer, ScriptedPrompter, Step

@@ -7,20 +7,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from ringi.agents.launch import make_copy
 from ringi.app.api import Workspace
 from ringi.app.integrity import verify
 from ringi.approvals.document import TypedAnswer
+from ringi.beside.launch import make_copy
 from ringi.engine.compile import RunNames, compile_run_plan
+from ringi.engine.design import Design, TargetPath
 from ringi.engine.run_parts import PartsInput
+from ringi.engine.run_state import RunPhase
 from ringi.errors import CannotReplan, RunOver
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.runs.document import Run, RunPhase, Stop, StopCode
+from ringi.runs.document import Run, Stop, StopCode
 from ringi.runs.drive import cancel_run
 from ringi.runs.replan import ANEW, replan
 from ringi.runs.start import ReviewedRun, covering, start_from_file, start_from_request, start_from_session
-from ringi.sessions.document import ApprovedSession, Design, SessionView, TargetPath
+from ringi.sessions.document import ApprovedSession, SessionView
 from tests.helpers import ledger_of, open_scratch
 from tests.unit.usecases.test_run_start import PLAN, REQUEST, approved_session, at_review
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace
+from ringi.engine.request import read_request
 from ringi.errors import BadInstruction, PathRefused
 from ringi.kernel.problems import Level
 from ringi.kernel.text import Text
 from ringi.sessions import request_files as requests
-from ringi.sessions.request import read_request
 from ringi.sessions.request_files import new_request
 from tests.helpers import open_scratch
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from ringi.app.api import Workspace
+from ringi.approvals.feedback import Side
 from ringi.errors import (
     AmendedTwice,
     BadTransition,
@@ -21,12 +22,13 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.plans.amend_by_script import Drop, ScriptedChanges, ScriptedComment, ScriptedWrite, amend_plan
-from ringi.plans.document import ActionSpec, Encoding, PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
 from ringi.plans.export import as_patch
-from ringi.plans.feedback import Side
 from ringi.plans.review_data import PlanReviewDocument, ReviewedFile
 from ringi.plans.review_document import TextLimits, review_document
 from ringi.plans.reviewed_plan import ReviewedPlan
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec, Encoding
 from tests.helpers import Person, approve, create, delete, open_scratch, proposed, write
 from tests.tables import each
 

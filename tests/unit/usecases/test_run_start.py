@@ -17,6 +17,7 @@ from ringi.approvals.document import RunSubject, TypedAnswer
 from ringi.engine.compile import RunNames, compile_run_plan
 from ringi.engine.run_parts import PartsInput
 from ringi.engine.run_plan import RunPlan
+from ringi.engine.run_state import RunPhase
 from ringi.errors import (
     NoChannel,
     NotAsked,
@@ -30,7 +31,6 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.runs.document import RunPhase
 from ringi.runs.start import ReviewedRun, covering, start_from_file, start_from_request, start_from_session
 from ringi.sessions.document import ApprovedSession, DecisionPending, QuestionPending
 from tests.fakes.signing import MadeUpKeys

@@ -13,6 +13,7 @@ import pytest
 from ringi.app.api import Workspace
 from ringi.approvals.document import ApprovalSubject
 from ringi.engine.run_plan import RunRole
+from ringi.engine.run_state import RunPhase
 from ringi.errors import (
     BranchMoved,
     CheckFailed,
@@ -23,13 +24,15 @@ from ringi.errors import (
     StepNotCommitted,
 )
 from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.models.prompt import Severity
 from ringi.plans import execute as executing
-from ringi.plans.document import PlanStatus, SpecKind, undone_at
+from ringi.plans.document import PlanStatus, undone_at
 from ringi.plans.executor import Executor
 from ringi.plans.overlaps import overlaps
 from ringi.plans.propose import keep_specs
 from ringi.plans.verify import Examination
-from ringi.runs.document import Finding, RunPhase, Severity
+from ringi.policy.spec_kind import SpecKind
+from ringi.runs.document import Finding
 from ringi.runs.step_plan import propose_step, step_end
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.commit_order import CommitOutcome

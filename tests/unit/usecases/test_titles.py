@@ -1,7 +1,8 @@
 """Plans that nobody named."""
 
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.titles import title_of_paths, title_of_specs
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from tests.tables import each
 
 ADD, WRITE, DELETE = SpecKind.CREATE, SpecKind.WRITE, SpecKind.DELETE

@@ -7,10 +7,11 @@ import msgspec
 import pytest
 
 from ringi.app.api import Workspace
+from ringi.engine.run_state import RunPhase
 from ringi.errors import BranchMerged, BranchMoved, NoChannel, NothingToUndo
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.runs.document import RunPhase, StepState
+from ringi.runs.document import StepState
 from ringi.runs.undo import Undone, undo_run
 from tests.helpers import Person, ledger_of, rewire, undo
 from tests.unit.usecases.steps import (

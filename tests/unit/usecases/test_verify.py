@@ -16,11 +16,12 @@ from ringi.approvals.grant_document import GrantScope
 from ringi.approvals.statement import fingerprint, read_signed, to_sign
 from ringi.errors import CheckFailed
 from ringi.kernel import codec
-from ringi.plans.document import ALL_SPECS, ActionSpec, CheckFailure, PlannedChecks, SpecKind
 from ringi.plans.tool import PlanTool
 from ringi.plans.verdict import FileStanding
 from ringi.plans.verify import Examination, PlanVerdict, verify_plan
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ALL_SPECS, ActionSpec, CheckFailure, PlannedChecks
 from ringi.tree.check_result import CheckResult
 from tests.fakes.signing import MadeUpKeys, RealKey
 from tests.helpers import (

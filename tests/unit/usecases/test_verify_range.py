@@ -12,8 +12,8 @@ from ringi.approvals.statement import GrantProof, InToto, PathChange, to_sign
 from ringi.kernel import codec
 from ringi.ledger.subject import StepOf
 from ringi.patch.render import FileDelta, FileSide, render_patch
-from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
 from ringi.provenance.ports import PastCommit
 from ringi.provenance.replay import MOST
 from ringi.provenance.verdict import Level, Mode, at_least

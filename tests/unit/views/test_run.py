@@ -1,8 +1,9 @@
 import pytest
 
-from ringi.engine.run_plan_view import plan_lines
-from ringi.runs.document import Run, RunPhase, StepState, Stop, StopCode
+from ringi.engine.run_state import RunPhase
+from ringi.runs.document import Run, StepState, Stop, StopCode
 from ringi.runs.view import changed, stop_lines
+from ringi.sessions.run_plan_view import plan_lines
 from tests.tables import each
 from tests.unit.runner.run_samples import plan_of, step_of
 

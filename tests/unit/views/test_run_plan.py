@@ -3,9 +3,9 @@
 import pytest
 
 from ringi.engine.compile import RunNames, compile_run_plan
+from ringi.engine.design import Criterion, Design, DesignStep, TargetPath
 from ringi.engine.run_parts import PartsInput
-from ringi.engine.run_plan_view import step_lines
-from ringi.sessions.document import Criterion, Design, DesignStep, TargetPath
+from ringi.sessions.run_plan_view import step_lines
 
 NAMES = RunNames("RQ-20251214-008", "20251214-210501-a1b2c3", "2025-12-14T21:05:01+09:00", "main")
 

@@ -16,6 +16,7 @@ from ringi.cli.planning import dialogue, review
 from ringi.cli.ui import Ui, help_lines, width
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
+from ringi.models.prompt import QuestionType
 from ringi.models.usage import TokenUsage
 from ringi.sessions.document import (
     ApprovalPending,
@@ -25,7 +26,6 @@ from ringi.sessions.document import (
     PlanningSession,
     Question,
     QuestionPending,
-    QuestionType,
     SessionFacts,
     SessionStatus,
     StoredSession,

@@ -12,8 +12,8 @@ from ringi.cli.arguments import LEAST, require_long
 from ringi.errors import NotFound
 from ringi.ledger import ledger
 from ringi.plans.words import age
-from ringi.runs.status_view import session_phase, short_names
 from ringi.sessions.document import SessionRef, SessionStatus
+from ringi.sessions.status_view import session_phase, short_names
 from tests.tables import each
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringi.approvals.feedback import LineComment, Side
 from ringi.kernel.lines import TextSpan
 from ringi.kernel.text import Text
 from ringi.patch.render import FileSide, render
 from ringi.plans.diff_view import DiffSection, Row, RowKind, SectionContent, hunks_of
-from ringi.plans.feedback import LineComment, Side
 
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"", b"d\r", b"@@ x", b"\\ y"]), max_size=40).flatmap(
     lambda lines: st.sampled_from([b"\n".join(lines), b"\n".join([*lines, b""])])

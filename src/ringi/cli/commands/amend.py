@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from ringi.approvals.feedback import Side
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.commands.approve import require_version, seen_version
@@ -15,8 +16,6 @@ from ringi.cli.plan_output import tell_report
 from ringi.cli.review_dialogue import DialoguePrompter
 from ringi.kernel.text import Text, translate
 from ringi.plans.amend_by_script import Drop, ScriptedChanges, ScriptedComment, ScriptedWrite, amend_plan
-from ringi.plans.document import risk_of
-from ringi.plans.feedback import Side
 from ringi.plans.review_checks import ReviewCheckRuns
 from ringi.plans.review_document import path_after, review_document
 from ringi.plans.review_view import amended, amendments, changed
@@ -78,7 +77,7 @@ def amend(
         raise click.UsageError(_("Standard input can be read only once"))
     plan_id = app.find_plan(plan)  # first: the workspace is then where the plan is carried out
     looked = ReviewedPlan(app.workspace, plan_id)
-    risk, side = risk_of(looked.document), Side.OLD if old else Side.NEW
+    risk, side = looked.document.risk(), Side.OLD if old else Side.NEW
     paths = {path for spec in looked.specs for path in (path_after(spec), *spec.changed_paths)}
     wanted = ScriptedChanges(
         [_dropped(name, paths) for name in drops],

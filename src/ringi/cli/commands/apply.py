@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ringi.agents.copies import remove_settled
+from ringi.beside.copies import remove_settled
 from ringi.cli.app import App
 from ringi.cli.commands.approve import approve_signed, require_version, seen_version
 from ringi.cli.commands.execute import carry_out
@@ -12,7 +12,7 @@ from ringi.cli.commands.review import decide, is_over, wish_commit
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import require_open
 from ringi.cli.review_dialogue import ApplyPrompter
-from ringi.plans.document import ALL_SPECS
+from ringi.tree.action_spec import ALL_SPECS
 
 
 @click.command()

@@ -19,9 +19,10 @@ from ringi.cli.plan_output import describe, require_open, show_comparison
 from ringi.errors import NotRequested, NotTogether, PlanChanged
 from ringi.kernel.text import Text, moment
 from ringi.plans import words
-from ringi.plans.document import ALL_SPECS, PlanDocument, SpecSelection, risk_of, selected
+from ringi.plans.document import PlanDocument
 from ringi.plans.view import total_line
 from ringi.policy.risk_level import Risk
+from ringi.tree.action_spec import ALL_SPECS, SpecSelection, selected
 
 _TOGETHER: Final = {"none": (), "low": (Risk.LOW,), "medium": (Risk.LOW, Risk.MEDIUM)}
 
@@ -180,7 +181,7 @@ def _require_together(app: App, documents: Sequence[PlanDocument]) -> None:
     for document in documents:
         if why := always_asked(app.workspace, document):
             raise NotTogether(why=why)
-        risk = risk_of(document)
+        risk = document.risk()
         if risk not in allowed:
             name = app.workspace.plan_name(document.plan.id)
             raise NotTogether(why=Text("the risk of {plan} is {risk}", plan=name, risk=words.RISK[risk]))
@@ -232,7 +233,7 @@ def _typed(
     """Empty if the person said no."""
     [(first, request), *others] = asked
     prompter = LinePrompter(app)
-    if not others and risk_of(first.document, selection) is Risk.HIGH:
+    if not others and first.document.risk(selection) is Risk.HIGH:
         typed = typed_digest(prompter, request.digest)
         return {} if typed is None else {first.plan_id: typed}
     answer = prompter.answer(Text("Approve all {count}? [y/n]", count=len(asked)) if others else APPROVE)

@@ -4,7 +4,6 @@ from gettext import gettext as _
 
 import click
 
-from ringi.app.check_document import CheckedDocument, DocumentKind, check_document
 from ringi.app.schemas import SCHEMAS, json_schema
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named
@@ -12,6 +11,7 @@ from ringi.errors import NotFound
 from ringi.kernel.codec import MAX_DOCUMENT_BYTES
 from ringi.kernel.problems import Level, Problem, ProblemRow
 from ringi.kernel.text import Text, show_value
+from ringi.runs.check_document import CheckedDocument, DocumentKind, check_document
 
 EXIT_REFUSED = 6
 _NAMES = {

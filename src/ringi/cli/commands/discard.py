@@ -2,7 +2,7 @@
 
 import click
 
-from ringi.agents.copies import remove_settled
+from ringi.beside.copies import remove_settled
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.plan_names import PLAN

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import UNSET
 
-from ringi.agents import launch as beside
 from ringi.agents.sandbox import AgentSandbox
 from ringi.app.doctor import doctor_of
 from ringi.app.doctor_checks import Doctor, DoctorFinding, Mark
+from ringi.beside import launch as beside
 from ringi.cli.app import App, pass_app
 from ringi.cli.commands.cache import clear_cache as clear_kept
 from ringi.cli.commands.cache import show_cache as show_kept

@@ -8,9 +8,9 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import text_of
 from ringi.cli.runs import GOING_ON, RunReader, lock_of, reading
+from ringi.engine.run_state import run_id_in
 from ringi.errors import Ambiguous, NotFound
 from ringi.kernel.text import Text
-from ringi.runs.document import run_id_in
 from ringi.runs.give_feedback import give_feedback
 
 

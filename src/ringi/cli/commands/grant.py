@@ -16,8 +16,8 @@ from ringi.cli.plan_names import RUN
 from ringi.kernel import codec
 from ringi.kernel.text import GRANT_SHOWN, Text, moment
 from ringi.plans import words
-from ringi.plans.document import SpecKind
 from ringi.policy.risk_level import Risk
+from ringi.policy.spec_kind import SpecKind
 from ringi.runs.grant import GrantOptions, draft_for_run
 
 _KINDS: Final = (SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH)

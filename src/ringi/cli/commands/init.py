@@ -14,7 +14,6 @@ import click
 from ringi.agents.editor_setup import EditorEntry, editor_entries
 from ringi.agents.editors import EDITORS, Editor
 from ringi.agents.record import Agent
-from ringi.agents.setup import SetupOffer, make_alias, missing, offer, present, program, propose
 from ringi.agents.table import CONFIGURABLE
 from ringi.app.doctor import doctor_of
 from ringi.app.doctor_checks import Mark
@@ -26,6 +25,7 @@ from ringi.approvals.person import TerminalPerson
 from ringi.approvals.prompter import require_person
 from ringi.approvals.signers import digest_of
 from ringi.approvals.signers_document import RequiredProof
+from ringi.beside.setup import SetupOffer, make_alias, missing, offer, present, program, propose
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import confirmed
 from ringi.cli.commands.doctor import show_finding
@@ -34,9 +34,9 @@ from ringi.cli.commands.review import decide
 from ringi.cli.commands.signers import accept_shown
 from ringi.cli.review_dialogue import ApplyPrompter
 from ringi.errors import NoChannel, NoExtra, NoWorkspace
+from ringi.forges.clone import hooks_of
 from ringi.kernel.process.installation import extending_command
 from ringi.kernel.text import Text
-from ringi.provenance.open import hooks_of
 from ringi.provenance.verdict import Mode
 from ringi.provenance.verify_range import PROJECTS
 

@@ -107,7 +107,7 @@ def _titles(app: App, run_ids: Sequence[str]) -> dict[str, str]:
     if not run_ids:
         return {}
     from ringi.cli.runs import reading  # noqa: PLC0415  # most plans are not of a run
-    from ringi.runs.view import title_of  # noqa: PLC0415
+    from ringi.engine.instruction import title_of  # noqa: PLC0415
 
     with reading(app) as reader:
         return {run_id: title_of(reader.ledger.runs.get(run_id).instruction) for run_id in run_ids}

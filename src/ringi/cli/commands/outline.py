@@ -6,8 +6,8 @@ from ringi.cli.app import App
 from ringi.cli.planning.similar import accepts, can_ask
 from ringi.cli.progress import progress_on
 from ringi.engine.document import OutlineOutcome
-from ringi.engine.outline import outline, similar_outline
-from ringi.engine.outline_view import outline_lines
+from ringi.sessions.outline import outline, similar_outline
+from ringi.sessions.outline_view import outline_lines
 
 _EXIT: Final = {
     OutlineOutcome.UNCLEAR_GOAL: 3,

@@ -29,11 +29,12 @@ from ringi.patch.render import FileDelta
 from ringi.plans import from_patch as patches
 from ringi.plans.change import ChangeDraft, Explained
 from ringi.plans.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
-from ringi.plans.document import ActionSpec, MessageRef
+from ringi.plans.document import MessageRef
 from ringi.plans.extraction import Extraction
 from ringi.plans.propose import Remarks
 from ringi.plans.titles import title_of_paths, title_of_specs
 from ringi.plans.words import subject
+from ringi.tree.action_spec import ActionSpec
 
 _ = gettext.gettext
 

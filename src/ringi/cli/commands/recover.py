@@ -12,12 +12,12 @@ from ringi.cli.ask import ask
 from ringi.cli.plan_names import PLAN
 from ringi.cli.verify_range import has_ledger
 from ringi.errors import UnknownCommand
+from ringi.forges.clone import mend_clone
 from ringi.kernel.process.repository import Mended
 from ringi.kernel.text import Text
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.result_view import result_lines
-from ringi.provenance.open import mend_clone
-from ringi.provenance.ref_damage import mend_refs, missing_proofs
+from ringi.runs.ref_damage import mend_refs, missing_proofs
 
 _DONE: Final = frozenset(["d", "done"])
 _AGAIN: Final = frozenset(["a", "again"])

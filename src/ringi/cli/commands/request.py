@@ -7,7 +7,7 @@ from ringi.cli.app import App, pass_app
 from ringi.cli.commands.approve import approve_command, ask_later, only, tell_standing
 from ringi.cli.plan_names import PLAN
 from ringi.kernel.text import Text, moment
-from ringi.plans.document import SpecSelection
+from ringi.tree.action_spec import SpecSelection
 
 
 @click.command()

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from ringi.agents.copies import remove_settled
+from ringi.beside.copies import remove_settled
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import require_terminal
 from ringi.cli.commands.execute import carry_out
@@ -27,7 +27,7 @@ from ringi.errors import Busy, Interrupted, NotFound, RingiError
 from ringi.kernel.process.progress import watch_progress
 from ringi.kernel.text import Text
 from ringi.plans.commit_revert import standing
-from ringi.plans.document import ENDED, PlanDocument, PlanRef, PlanStatus, selected, undone_at
+from ringi.plans.document import ENDED, PlanDocument, PlanRef, PlanStatus, undone_at
 from ringi.plans.prompter import PlanPrompter, StartChecks
 from ringi.plans.review_loop import ReviewEnd
 from ringi.plans.review_plan import PlanReview
@@ -35,6 +35,7 @@ from ringi.plans.review_view import told
 from ringi.plans.reviewed_plan import ReviewedPlan, is_dormant
 from ringi.plans.status import refusal
 from ringi.plans.words import STATUS
+from ringi.tree.action_spec import selected
 from ringi.tree.copy_run import remove_kept
 
 _LEAST: Final = (20, 5)
@@ -235,7 +236,7 @@ def _review(
     app: App, looked: ReviewedPlan, prompter: PlanPrompter, starter: StartChecks, back: Text | None
 ) -> ReviewEnd:
     def agent() -> str:
-        from ringi.agents.resume import agent_to_resume  # noqa: PLC0415  # only after a rejection
+        from ringi.beside.resume import agent_to_resume  # noqa: PLC0415  # only after a rejection
 
         # Two documents would be no JSON.
         return "" if app.ui.as_json else agent_to_resume(app.workspace, looked.plan_id)

@@ -21,7 +21,8 @@ from ringi.cli.commands.run_revision import RevisionDecisions
 from ringi.cli.progress import ProgressPace, StatusLine
 from ringi.cli.runs import Looked, document, lock_of, reading, show
 from ringi.cli.ui import help_lines, width
-from ringi.engine.run_plan_view import plan_lines
+from ringi.engine.instruction import title_of
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import Interrupted, Refused, RingiError
 from ringi.forges.offer import is_due, is_offered, offer_run
 from ringi.forges.progress import telling_work
@@ -32,18 +33,18 @@ from ringi.kernel.process.progress import watch_progress
 from ringi.kernel.text import Text, translate
 from ringi.models.budget_view import forecast_line
 from ringi.plans import words
-from ringi.plans.document import risk_of
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.policy.risk_level import Risk
 from ringi.runs.changed_steps import RESULT_WAITS
 from ringi.runs.criteria import results_of
-from ringi.runs.document import Review, Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.runs.document import Review, Run, StepState, StopCode
 from ringi.runs.drive import RunOptions, run_steps
 from ringi.runs.forecast import forecast_run
 from ringi.runs.report import STEP
 from ringi.runs.run_workspace import RunEvent
 from ringi.runs.start import ReviewedRun, covering
-from ringi.runs.view import finding_line, step_facts, title_of
+from ringi.runs.view import finding_line, step_facts
+from ringi.sessions.run_plan_view import plan_lines
 
 _REFUSED: Final = frozenset(
     [
@@ -282,7 +283,7 @@ class RunDriver:
         if asked is None:  # a standing approval covers it
             return True
         proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
-        if risk_of(plan.document) is Risk.HIGH:
+        if plan.document.risk() is Risk.HIGH:
             self._ui.prose(plan.document.plan.title, Style.STRONG)
             proof = typed_digest(LinePrompter(self._app), asked.digest)
         if proof is not None:

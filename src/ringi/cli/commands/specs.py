@@ -16,8 +16,8 @@ from ringi.errors import InvalidSpecs, ModelFailed
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text, restore_text, translate
 from ringi.plans import words
-from ringi.plans.document import ActionSpec, ActionSpecExt
 from ringi.plans.extraction import Extraction
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt
 
 
 class SpecList(Document, frozen=True):

@@ -13,14 +13,15 @@ from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import Driver, show_sessions
 from ringi.cli.runs import document, lock_of, reading, show, watch
 from ringi.cli.ui import cut
+from ringi.engine.instruction import title_of
+from ringi.engine.run_state import OVER
 from ringi.errors import Ambiguous, NotFound, RingiError
 from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session
 from ringi.plans.words import age
-from ringi.runs.document import OVER
-from ringi.runs.status_view import SESSION_PHASE, short_names
-from ringi.runs.view import run_facts, title_of
+from ringi.runs.view import run_facts
 from ringi.sessions.document import OPEN_SESSIONS, ApprovalPending, SessionView
+from ringi.sessions.status_view import SESSION_PHASE, short_names
 from ringi.sessions.view import answer_lines, feedback_lines, given_by_agent, pending_lines
 
 _MOST_RUNS: Final = 20

@@ -8,8 +8,8 @@ from msgspec.structs import asdict
 from ringi.approvals.statement import Synced
 from ringi.cli.app import App, pass_app
 from ringi.cli.verify_range import mend_by_ledger
+from ringi.forges.clone import mend_clone, sync_notes
 from ringi.kernel.text import Text
-from ringi.provenance.open import mend_clone, sync_notes
 
 
 @click.command()

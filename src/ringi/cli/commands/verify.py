@@ -24,8 +24,8 @@ from ringi.ledger.subject import is_session, short
 from ringi.plans.verdict import Proven
 from ringi.plans.verdict_view import doubt_lines, proven_lines, session_lines, unexecuted_lines
 from ringi.plans.verify import CommitStanding, Examination, PlanVerdict, SessionVerdict
-from ringi.provenance.ref_damage import lost_proofs
 from ringi.provenance.verdict import Mode
+from ringi.runs.ref_damage import lost_proofs
 
 
 @click.command()

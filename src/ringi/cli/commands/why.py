@@ -10,9 +10,9 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.verify_range import has_ledger
 from ringi.errors import NotFound, NoWorkspace
+from ringi.forges.clone import verifying
 from ringi.kernel.fs import read_bounded
 from ringi.kernel.text import Text
-from ringi.provenance.open import verifying
 from ringi.provenance.view import why_lines
 from ringi.provenance.why import why as reason_of
 from ringi.provenance.why import with_ledger

@@ -10,15 +10,15 @@ from pathlib import Path
 import click
 from msgspec import UNSET
 
-from ringi.agents import launch as beside
 from ringi.agents.command_line import with_message, without_terminal
-from ringi.agents.copies import abandoned, make_room, plan_of, remove_settled
-from ringi.agents.resume import Resumption, find_copy, is_applied, resume_from, resume_in
 from ringi.agents.sandbox import AgentSandbox, agent_sandbox, writable_places
 from ringi.agents.table import agent_of
-from ringi.agents.words import document_of, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.app.notify import notify
 from ringi.app.workspace import Workspace
+from ringi.beside import launch as beside
+from ringi.beside.copies import abandoned, make_room, plan_of, remove_settled
+from ringi.beside.resume import Resumption, find_copy, is_applied, resume_from, resume_in
+from ringi.beside.words import document_of, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.plan_names import PLAN

@@ -18,7 +18,6 @@ from ringi.errors import BadAnswer, BadAnswers, Interrupted, NotAsked, RingiErro
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.runs.role_planner import Planner
-from ringi.runs.status_view import session_facts, short_names
 from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
@@ -33,6 +32,7 @@ from ringi.sessions.document import (
 )
 from ringi.sessions.plan_cache import CachedPlanOffer
 from ringi.sessions.review import ReviewedSession, SessionInReview, exit_code
+from ringi.sessions.status_view import session_facts, short_names
 from ringi.sessions.view import (
     agent_lines,
     approval_lines,

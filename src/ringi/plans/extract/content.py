@@ -10,7 +10,6 @@ from ringi.errors import BadPatch
 from ringi.kernel.text import Text
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Patch, dump
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.effects import packed
 from ringi.plans.extract.blocks import (
     Above,
@@ -24,6 +23,8 @@ from ringi.plans.extract.blocks import (
 )
 from ringi.plans.extract.named_paths import has_extension, is_known
 from ringi.plans.extraction import Extraction, Unplaced
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 
 _SHOWN: Final = 200
 _CONSOLES: Final = frozenset(["console", "shell-session", "shellsession"])

@@ -24,11 +24,12 @@ from ringi.models.prompt import (
 )
 from ringi.models.usage import Purpose
 from ringi.patch.repair import normalise
-from ringi.plans.document import CHANGING, ActionSpec, SpecKind
 from ringi.plans.extract.content import extract
 from ringi.plans.extraction import Extraction, Unplaced
 from ringi.plans.reading import guarded
 from ringi.plans.rules import plan_id_of
+from ringi.policy.spec_kind import CHANGING, SpecKind
+from ringi.tree.action_spec import ActionSpec
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.engine.document import PlannedAction
+from ringi.engine.language import language_of
 from ringi.engine.process import RUN, ActionRecord, ActionState, Wait
-from ringi.engine.prompts import language_of
 from ringi.kernel import codec
 from ringi.kernel.telemetry.port import (
     ACTION_ID,

@@ -6,8 +6,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ringi.engine.document import NEEDS_PERSON, CompletionDocument, CompletionSummary
+from ringi.engine.language import language_of
 from ringi.engine.process import PROCESS_MACHINE, ActionState, Process, ProcessPhase, Wait
-from ringi.engine.prompts import language_of
 from ringi.kernel.telemetry.port import Component, LogLevel
 from ringi.kernel.text import Text, in_language
 from ringi.runs.process.process_record import ProcessRecord

@@ -1,7 +1,9 @@
 """What a process works with."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from ringi.config.keys import DEFAULTS, Config
 from ringi.engine.document import PlanningDocument
@@ -14,8 +16,10 @@ from ringi.kernel.text import Text
 from ringi.models.prompt import Material, Prompt
 from ringi.models.usage import Spent
 from ringi.runs.process.reflection import ReflectionEngine
-from ringi.runs.store import Store
 from ringi.tools.ports_process import CheckedTools, ToolResult
+
+if TYPE_CHECKING:
+    from ringi.app.store import Store
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.engine.document import ActionStatus, PlannedAction, Reflection
+from ringi.engine.language import language_of
 from ringi.engine.order import normal
 from ringi.engine.process import RUN, ActionRecord, ActionState, Process
-from ringi.engine.prompts import language_of
 from ringi.kernel.text import Text, in_language
 from ringi.runs.process.strategies import paths_of, planned_action, subtask_of
 from ringi.tools.effects import ErrorKind, ToolEffect

@@ -20,11 +20,11 @@ from ringi.engine.document import (
     PlanRevision,
     Reflection,
 )
+from ringi.engine.language import language_of
 from ringi.engine.levels import Measure
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.plan_prompts import plan_shown, prompt_for
 from ringi.engine.process import RUN, ActionRecord, ActionState, Process, RecoveryRecord, RunFeedback
-from ringi.engine.prompts import language_of
 from ringi.engine.revise import change_of, least, revision_of
 from ringi.errors import ModelFailed
 from ringi.kernel import codec

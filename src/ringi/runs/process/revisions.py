@@ -17,10 +17,10 @@ from ringi.engine.document import (
     RemoveAction,
     Subtask,
 )
+from ringi.engine.language import language_of
 from ringi.engine.order import Order, ordered
 from ringi.engine.plan_checks import PlanRules, findings
 from ringi.engine.process import Process, RevisionRecord
-from ringi.engine.prompts import language_of
 from ringi.engine.revise import least, revised
 from ringi.kernel import codec
 from ringi.kernel.text import Text, in_language

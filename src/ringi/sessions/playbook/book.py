@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ringi.kernel.document import Document, prepare
-from ringi.sessions.document import QuestionType
+from ringi.models.prompt import QuestionType
 
 CONTENT: Final = Path(__file__).parent / "content"
 DOMAIN: Final = "playbook"

@@ -4,7 +4,8 @@ import pytest
 
 from ringi.cli.planning.answers import GivenReply, Otherwise, read_answers
 from ringi.errors import BadDocument
-from ringi.sessions.document import DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
+from ringi.models.prompt import QuestionType
+from ringi.sessions.document import DecisionPoint, DesignOption, Question, Tradeoffs
 from tests.tables import each
 
 QUESTIONS = tuple(

@@ -11,10 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.kernel.document import Document
-from ringi.models.prompt import Budget, LanguageModel, NewDecisions, NewQuestions, NewSummary, Prompt
+from ringi.models.prompt import (
+    Budget,
+    LanguageModel,
+    NewDecisions,
+    NewQuestions,
+    NewSummary,
+    Prompt,
+    QuestionType,
+)
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.project.context import ProjectFacts
-from ringi.sessions.document import Brief, DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
+from ringi.sessions.document import Brief, DecisionPoint, DesignOption, Question, Tradeoffs
 from ringi.sessions.playbook import Playbook
 from ringi.sessions.playbook.questions import decisions
 from tests.tables import each

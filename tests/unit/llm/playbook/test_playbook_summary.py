@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringi.models.prompt import QuestionType
 from ringi.project.context import Definition, FileKind, FoundFile, ProjectFacts
-from ringi.sessions.document import Brief, DecisionPoint, DesignOption, Question, QuestionType, Tradeoffs
+from ringi.sessions.document import Brief, DecisionPoint, DesignOption, Question, Tradeoffs
 from ringi.sessions.playbook.book import book
 from ringi.sessions.playbook.case import case_of
 from ringi.sessions.playbook.summary import summary

@@ -6,9 +6,10 @@ import pytest
 
 from ringi.kernel.codec import decode_foreign, pretty
 from ringi.patch.parse import parse_patch
-from ringi.plans.document import ActionSpec, SpecKind
 from ringi.plans.extract.content import extract
 from ringi.plans.extraction import Extraction, Unplaced
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PT-14")

@@ -16,7 +16,7 @@ from ringi.models.client import ModelClient
 from ringi.models.prompt import Budget, ModelProgress
 from ringi.models.usage import Purpose
 from ringi.plans.answer_document import DropSpec, NewContent
-from ringi.plans.document import ActionSpec, PlanStatus, SpecKind
+from ringi.plans.document import PlanStatus
 from ringi.plans.extract.content import extract
 from ringi.plans.extract.extractor import Extractor, ask_model
 from ringi.plans.extraction import Extraction
@@ -24,6 +24,8 @@ from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
 from ringi.policy.risk_level import Risk, RiskCode
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 from tests.fakes.world import World
 from tests.helpers import write
 from tests.tables import each

@@ -4,10 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
+from ringi.engine.run_state import RunPhase
 from ringi.forges.body import change_body, change_title
 from ringi.forges.markdown import calm
 from ringi.kernel.text import in_language
-from ringi.runs.document import Run, RunPhase
+from ringi.runs.document import Run
 from ringi.runs.offered import Offer
 from tests.tables import each
 

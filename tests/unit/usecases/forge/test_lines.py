@@ -2,8 +2,8 @@
 
 import pytest
 
+from ringi.approvals.feedback import Side
 from ringi.forges.run_feedback import Bytes, FeedbackPlace, StepFiles, place_of
-from ringi.plans.feedback import Side
 from tests.tables import each
 
 BASE = b"one\ntwo\nthree\nfour\n"

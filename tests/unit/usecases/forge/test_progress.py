@@ -7,16 +7,17 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
+from ringi.approvals.forge_view import terms_words
+from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.forges.progress import LONGEST, ProgressComment, mark_of, of_run, of_session
-from ringi.forges.view import terms_words
-from ringi.runs.document import Run, RunPhase, StepState, StepStatus, StopCode
+from ringi.models.prompt import QuestionType
+from ringi.runs.document import Run, StepState, StopCode
 from ringi.runs.offered import Offer
 from ringi.sessions.document import (
     DecisionPoint,
     DesignOption,
     PlanningSession,
     Question,
-    QuestionType,
     SessionFacts,
     SessionStatus,
     StoredSession,

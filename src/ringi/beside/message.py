@@ -7,10 +7,10 @@ line, filtered as on a screen, because it becomes a command-line argument.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from ringi.approvals.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.kernel.text import visible
 from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer
 from ringi.plans.document import PlanStatus
-from ringi.plans.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.tree.check_result import CheckResult
 
 _MOST_DIFF: Final = 12_000

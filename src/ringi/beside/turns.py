@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ringi.agents.copies import of_agents, plan_of
-from ringi.agents.message import (
+from ringi.beside.copies import of_agents, plan_of
+from ringi.beside.message import (
     AFTER_TURN,
     APPLIED,
     DISCARDED,
@@ -17,7 +17,7 @@ from ringi.agents.message import (
     message_of,
     moved_on,
 )
-from ringi.agents.resume import lay_in
+from ringi.beside.resume import lay_in
 from ringi.errors import CopyFailed, RingiError
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.text import Text

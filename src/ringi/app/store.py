@@ -6,17 +6,18 @@ from pathlib import Path
 from ringi.approvals.rows import Approvals, GrantRows
 from ringi.kernel.system import Clock, Ids, new_id
 from ringi.ledger.events import PendingProjections
+from ringi.ledger.ledger import Ledger
 from ringi.plans.execution_rows import Executions
 from ringi.plans.rows import Plans
+from ringi.plans.store import PlanRecord, plan_record
 from ringi.project.rows import ProjectStates
 from ringi.runs.process_rows import Processes
 from ringi.runs.rows import Runs
-from ringi.sessions.rows import Sessions, SessionStore
+from ringi.sessions.rows import Sessions
 
 
-class Store(SessionStore):
-    runs: Runs
-    processes: Processes
+class Store(Ledger):
+    """Transactions give the same store, so that every subject reads and writes its rows in one of them."""
 
     def __init__(
         self,
@@ -36,3 +37,7 @@ class Store(SessionStore):
         self.sessions = Sessions(self)
         self.runs = Runs(self)
         self.processes = Processes(self)
+
+    def record(self, plan_id: str) -> PlanRecord:
+        """A plan with its requests, approvals, events and executions, read in one query."""
+        return plan_record(self, plan_id)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.agents.conversation import conversation_of
-from ringi.agents.copies import of_agents, plan_of
 from ringi.agents.sandbox import AgentSandbox, enclosed
 from ringi.agents.socket import AgentSocket, SocketServer
 from ringi.agents.state import AgentState, Replaced, SandboxContext
 from ringi.agents.table import agent_of
 from ringi.approvals.who import FROM_COPY
+from ringi.beside.copies import of_agents, plan_of
 from ringi.errors import RingiError, StorageFailed
 from ringi.kernel.process.environment import WITH_VARIABLE
 from ringi.kernel.process.program import in_copy, program_name

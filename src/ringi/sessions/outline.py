@@ -22,9 +22,10 @@ from ringi.engine.engine import (
     Undecomposed,
     adopted,
 )
+from ringi.engine.language import language_of
 from ringi.engine.phases import Phases
-from ringi.engine.prompts import language_of
 from ringi.engine.run_plan import MAIN_BRANCH, RunPlan
+from ringi.engine.run_state import run_id
 from ringi.errors import BadInstruction, ModelFailed, OutlineFailed
 from ringi.kernel import codec
 from ringi.kernel.fs import replace_file
@@ -35,7 +36,6 @@ from ringi.models.cache import PlanKind
 from ringi.models.prompt import OnProgress
 from ringi.models.usage import Purpose
 from ringi.project.context import Gathered, ProjectFacts
-from ringi.runs.document import run_id
 from ringi.sessions import similar_plan
 from ringi.sessions.operations import LONGEST_INSTRUCTION, unfit
 from ringi.sessions.plan_cache import CachedPlanOffer

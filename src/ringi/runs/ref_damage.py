@@ -7,14 +7,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ringi.approvals.statement import NOTES
+from ringi.engine.run_state import RunPhase
 from ringi.errors import CopyFailed, NotesFailed, StorageFailed
 from ringi.kernel.process.ref_files import Damage
 from ringi.kernel.process.repository import Mended
-from ringi.kernel.text import Text
 from ringi.plans import attest
+from ringi.provenance.notes_damage import notes_damage
 from ringi.runs.branch import BranchOf
 from ringi.runs.branch_damage import branch_damage, mend_branch, mend_folder
-from ringi.runs.document import Run, RunPhase
+from ringi.runs.document import Run
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -26,14 +27,6 @@ def damaged_refs(workspace: Workspace) -> Iterator[Damage]:
     for run in _with_branch(workspace):
         if found := branch_damage(workspace.places.root, BranchOf.run(run)):
             yield found
-
-
-def notes_damage(workspace: Workspace) -> Text | None:
-    repository = workspace.repository()
-    try:
-        return repository.damage() if repository else None
-    except (NotesFailed, CopyFailed) as error:
-        return Text(error.message, **error.details)
 
 
 def mend_notes(workspace: Workspace) -> Mended | None:

@@ -19,7 +19,7 @@ from ringi.errors import BadDocument, InTheWay, NameTaken, PathRefused, StorageF
 from ringi.kernel.fs import Entry, EntryKind
 from ringi.kernel.text import Text, why_failed
 from ringi.plans import from_patch as patches
-from ringi.plans.document import ActionSpec
+from ringi.tree.action_spec import ActionSpec
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from ringi.engine.request import MOST_BYTES, looks_like_request, read_request
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_plan_rules import run_plan_problems
 from ringi.errors import BadDocument, RingiError
@@ -15,12 +16,12 @@ from ringi.kernel.problems import Fault, Level, Problem, ReasonCode, below, prob
 from ringi.kernel.text import Text
 from ringi.patch.parse import parse_patch
 from ringi.plans.change_plan import ChangePlan
-from ringi.plans.document import ActionSpec, PlanDocument
+from ringi.plans.document import PlanDocument
 from ringi.plans.effects import Invalid
 from ringi.plans.validate import normalised, why_of
 from ringi.sessions.document import PlanningSession
 from ringi.sessions.import_session import session_faults
-from ringi.sessions.request import MOST_BYTES, looks_like_request, read_request
+from ringi.tree.action_spec import ActionSpec
 
 _TIMEOUT_SEC: Final = 600
 """For commands that name none; any valid one does."""

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator
 from msgspec import UNSET
 
 from ringi.approvals.forge import ForgeTerms
-from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep
-from ringi.forges.view import terms_lines
+from ringi.approvals.forge_view import terms_lines
+from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep, planned_commands
 from ringi.kernel.lines import EMPTY, Line, Style, line, prose
 from ringi.kernel.text import Text
-from ringi.runs.gates import planned_commands
 
 
 def plan_lines(plan: RunPlan, told: str = "", forge: ForgeTerms | None = None) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from ringi.kernel.text import lazy_pattern
+from ringi.engine.design import Design
 from ringi.models.prompt import (
     LINE_AIM,
     MOST_DECISIONS,
@@ -19,23 +19,9 @@ from ringi.models.prompt import (
     NewTargets,
     Prompt,
 )
-from ringi.models.usage import Language, Purpose
-from ringi.sessions.document import Brief, DecisionPoint, Design
+from ringi.models.usage import Purpose
+from ringi.sessions.document import Brief, DecisionPoint
 from ringi.sessions.operations import SessionState, questions_left
-
-# Kana, and the characters that Japanese shares with Chinese.
-_JAPANESE: Final = lazy_pattern("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f]")
-_WORD: Final = lazy_pattern("[A-Za-z]+")
-
-
-def language_of(instruction: str) -> Language:
-    """The language of our own words in the session; a model is told to write in that of the instruction.
-
-    An English text may quote Japanese, and a Japanese one may contain English names.
-    """
-    japanese = len(_JAPANESE.findall(instruction))
-    return "ja" if japanese and japanese >= len(_WORD.findall(instruction)) else "en"
-
 
 KINDS: Final[Mapping[Purpose, type[Any]]] = {
     Purpose.FILES: NewFiles,

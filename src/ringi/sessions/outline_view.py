@@ -16,11 +16,11 @@ from ringi.engine.document import (
     UnclearGoal,
 )
 from ringi.engine.run_plan import RunPlan
-from ringi.engine.run_plan_view import step_lines
 from ringi.kernel.lines import EMPTY, Line, Style, line, prose, step
 from ringi.kernel.text import Text
 from ringi.models.usage import PLAYBOOK
 from ringi.plans.words import reused
+from ringi.sessions.run_plan_view import step_lines
 from ringi.tools.effects import FindingKind
 
 _FINDINGS: Final = {

@@ -33,3 +33,9 @@ class Instruction(NamedTuple):
     def written(self) -> str:
         sections = (_ASKED, self.asked, _ANSWERS, self.answers, _DECISIONS, self.decisions)
         return "".join([*sections, _SUMMARY, "\n", self.summary]).strip()
+
+
+def title_of(instruction: str) -> str:
+    """The first line that says something."""
+    lines = (text.strip().lstrip("#").strip() for text in Instruction.read(instruction).asked.split("\n"))
+    return next((text for text in lines if text), "—")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.agents.command_line import resumed
-from ringi.agents.copies import copy_of_plan, of_agents, plan_of
-from ringi.agents.message import APPLIED, CUT_OFF, UNDONE, message_of
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
+from ringi.beside.copies import copy_of_plan, of_agents, plan_of
+from ringi.beside.message import APPLIED, CUT_OFF, UNDONE, message_of
 from ringi.errors import (
     BegunInEditor,
     InvalidSpecs,
