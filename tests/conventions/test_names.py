@@ -20,14 +20,6 @@ PARTICIPLES = frozenset(
         "shown", "spent", "taken", "told", "written",
     }
 )  # fmt: skip
-VERBS = ("config", "kernel", "ledger", "policy")
-PARTICIPLES = frozenset(
-    {
-        "begun", "bound", "brought", "built", "chosen", "done", "drawn", "given", "gone", "heard", "held", "hidden",
-        "kept", "known", "laid", "left", "lost", "made", "meant", "met", "said", "seen", "sent", "shown", "spent",
-        "taken", "told", "written",
-    }
-)  # fmt: skip
 VERBS = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed"})
 
 
