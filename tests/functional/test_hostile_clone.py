@@ -273,7 +273,6 @@ COMMON = (
     ("run", "--outline", "make README.md friendlier"),
     ("check", "--schema"),
     ("metrics",),
-    ("metrics", "--html", "page.html"),
     ("doctor", "--cache"),
     ("doctor", "--clear-cache"),
     ("propose", "--delete", "README.md"),

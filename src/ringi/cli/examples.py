@@ -99,7 +99,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "why": ("ringi why src/app.py:42",),
     "sync": ("ringi sync", "ringi sync upstream --no-push"),
     "log": ("ringi log", "ringi log p3", "ringi log --verify"),
-    "metrics": ("ringi metrics", "ringi metrics --since 7d", "ringi metrics --html metrics.html"),
+    "metrics": ("ringi metrics", "ringi metrics --since 7d"),
     "recover": ("ringi recover",),
 }
 

@@ -1,21 +1,17 @@
 """`ringi metrics`: how well plans, runs and decisions go."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import Moment, require_text, span_of
+from ringi.cli.arguments import Moment, span_of
 from ringi.cli.ui import width
-from ringi.errors import StorageFailed
-from ringi.kernel.fs import replace_file
 from ringi.kernel.system import timestamp
-from ringi.kernel.text import Text, show_value, translate
+from ringi.kernel.text import show_value
 from ringi.metrics import view as words
 from ringi.metrics.document import Metrics
-from ringi.metrics.page import page
 
 _WIDEST: Final = 50
 """Columns of a label; longer ones push the rest of their row."""
@@ -23,23 +19,19 @@ _WIDEST: Final = 50
 
 @click.command()
 @click.option("--since", type=Moment(), metavar="DATE|7d", help="Only what began or was decided since then.")
-@click.option("--html", "file", metavar="FILE", help="Write a page with plots that needs no network.")
 @pass_app
-def metrics(app: App, since: str | None, file: str | None) -> None:
+def metrics(app: App, since: str | None) -> None:
     """Show how well plans, runs and decisions go, each figure with its target.
 
     Everything comes from what is recorded in the ledger; what is not known is not guessed. The targets are
     those of the configuration.
     """
-    require_text(file)
     found = app.workspace.metrics(_from(app, since))
-    if file is not None:
-        _write(app, found, Path(file))
     if app.ui.as_json:
         app.ui.document(found)
     elif words.is_empty(found):
         app.ui.show(words.empty_lines(found))
-    elif file is None:
+    else:
         _show(app, found)
 
 
@@ -73,12 +65,3 @@ def _show(app: App, found: Metrics) -> None:
                 ui.line(show_value(row.parts), style="dim", indent=6)
     ui.show(words.agent_lines(found))
     ui.show(words.reason_lines(found))
-
-
-def _write(app: App, found: Metrics, file: Path) -> None:
-    try:
-        replace_file(file, page(found, translate).encode("utf-8", "replace"), mode=0o644, synced=False)
-    except OSError as error:
-        raise StorageFailed(what=str(file), why=error.strerror or str(error)) from None
-    if not app.ui.as_json:
-        app.ui.line(Text("✓ {file}", file=str(file)), style="green")
