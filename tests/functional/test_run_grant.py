@@ -100,7 +100,6 @@ HIGH_PLAN = a_plan(a_step(1), a_step(2, scope={"target_paths": ["pyproject.toml"
     [
         ({"globs": ("*.py",)}, "README.md is not among its paths"),
         ({"lines": 2}, "lines needed: 1, left: 0"),
-        ({"steps": 1}, "steps used up: 1 of 1"),
     ],
 )
 @walled
