@@ -31,7 +31,7 @@ def test_version_and_module(desk: Desk) -> None:
 def test_help_page_says_of_each_command_what_its_own_help_begins_with(language: str) -> None:
     script = (
         "import sys, click, ringi.cli.main as m\n"
-        "m.speak(sys.argv[1:], {})\n"
+        "m.set_language(sys.argv[1:], {})\n"
         "formatter = click.HelpFormatter(width=200)\n"
         "m.cli.format_commands(click.Context(m.cli), formatter)\n"
         "loaded = set(sys.modules)\n"
