@@ -368,7 +368,13 @@ class Workspace:
         """One that reads the project by itself reads the task's copy. Raises as `model`."""
         copy = task.copy if task else None
         found = choose(
-            name, self.config, self.environment, Path.cwd(), lambda: self._reader(copy), self.telemetry.spans
+            name,
+            self.config,
+            self.environment,
+            Path.cwd(),
+            lambda: self._reader(copy),
+            self.telemetry.spans,
+            _playbook,
         )
         return self.caching.around(found, task)
 
@@ -586,6 +592,12 @@ def _supervisors(places: Places) -> list[tuple[int, str, str]]:
     from ringi.tree.supervisors import supervisors_in
 
     return supervisors_in(places.copies)
+
+
+def _playbook() -> "LanguageModel":
+    from ringi.sessions.playbook import Playbook
+
+    return Playbook()
 
 
 def _report(run: "Run", plan: "RunPlan | None", facts: "RunFacts") -> str:

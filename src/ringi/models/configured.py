@@ -36,18 +36,18 @@ def choose(
     folder: Path,
     reader: Callable[[], ProjectReader] | None = None,
     spans: Spans = NO_SPANS,
+    playbook: Callable[[], LanguageModel] | None = None,
 ) -> LanguageModel:
-    """Recordings are relative to `folder`; `reader` lets an agent look at the project.
+    """Recordings are relative to `folder`; `reader` lets an agent look at the project, and `playbook` makes
+    what answers without a model.
 
     Raises UnknownModel, ModelOutside, NoModelKey, NoExtra.
     """
     name = name.strip()
     kind, colon, rest = name.partition(":")
     rest = rest.strip()
-    if kind == PLAYBOOK and not colon:
-        from ringi.sessions.playbook import Playbook
-
-        return Playbook()
+    if playbook and kind == PLAYBOOK and not colon:
+        return playbook()
     if kind not in _KINDS or kind == PLAYBOOK:
         raise UnknownModel(model=name, why=_nearest(kind))
     if not rest:
@@ -63,7 +63,7 @@ def choose(
     file, inner = _recorded(name, kind, rest)
     from ringi.models.recording import Recording
 
-    model = choose(inner, config, environment, folder, reader, spans)
+    model = choose(inner, config, environment, folder, reader, spans, playbook)
     return Recording(folder / file, model, mask_of(config, environment))
 
 

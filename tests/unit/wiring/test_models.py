@@ -9,6 +9,7 @@ from ringi.models import providers
 from ringi.models.client import ModelClient
 from ringi.models.configured import choose
 from ringi.models.recording import RecordedModel, Recording
+from ringi.sessions.playbook import Playbook
 from tests.helpers import assert_not_loaded, modules_after
 from tests.tables import each
 
@@ -17,7 +18,7 @@ HEAVY = ("pydantic_ai", "pydantic", "openai", "anthropic", "httpx2", "genai_pric
 
 
 def _choose(name, base_url="", folder=None, **environment):
-    return choose(name, Config(llm=Llm(base_url=base_url)), environment, folder or Path())
+    return choose(name, Config(llm=Llm(base_url=base_url)), environment, folder or Path(), playbook=Playbook)
 
 
 @each("name", ["openai:gpt-5", "anthropic:claude-haiku-4-5", "ollama:qwen3:0.6b"])
@@ -163,7 +164,8 @@ def test_no_model_library_is_loaded_before_it_is_used():
         "from pathlib import Path\n"
         "from ringi.config.keys import Config\n"
         "from ringi.models.configured import choose\n"
-        "for name in ('playbook', 'ollama:x'): choose(name, Config(), {}, Path())\n"
+        "from ringi.sessions.playbook import Playbook\n"
+        "for name in ('playbook', 'ollama:x'): choose(name, Config(), {}, Path(), playbook=Playbook)\n"
         "import ringi.models.http_backend, ringi.models.providers"
     )
     assert_not_loaded(loaded, *HEAVY)
