@@ -128,6 +128,11 @@ def test_an_edit_of_the_project_is_denied_and_the_next_step_named(desk: Desk):
     assert SECRET not in answer.out + answer.err
 
 
+def test_settings_of_the_version_before_block_nothing(desk: Desk):
+    done = desk.run("hook", "claude-shell")
+    assert (done.returncode, done.stdout) == (0, "")
+
+
 def test_every_edit_tool_is_known_in_and_out_of_the_copy(desk: Desk, beside: Beside):
     tools = {
         "Write": "file_path",

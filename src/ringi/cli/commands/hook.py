@@ -15,3 +15,9 @@ def claude() -> None:
     Reads what Claude Code sends to a PreToolUse hook. Exit code 2 means that the edit is refused.
     """
     answer()
+
+
+# Settings of the version before still call it, and a failure would block every command of the agent.
+@hook.command("claude-shell", hidden=True)
+def claude_shell() -> None:
+    pass
