@@ -447,7 +447,7 @@ class QualityMetrics(Section, frozen=True):
     )
     error_recovery_rate: Rate = Rate("errors recovered from", "recovered errors / all errors", ">80%")
     coverage_report: Annotated[str, Rule(form=OPTIONAL_PATH)] = ""
-    """Cobertura XML, coverage.py JSON or lcov; read by `ringi metrics`."""
+    """Cobertura XML; read by `ringi metrics`."""
 
 
 class Tracing(Section, frozen=True):

@@ -1,20 +1,17 @@
-"""Test coverage from a report that the project names: Cobertura XML, coverage.py's JSON, or lcov.
+"""Test coverage from a report that the project names, in Cobertura's XML.
 
 The file is the project's: it may be huge, wrong or hostile. Nothing in it is followed, expanded or run.
 """
 
-import json
-import math
-import posixpath
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from xml.parsers import expat
 
 from ringi.kernel.fs import read_bounded
 from ringi.kernel.text import Text, why_failed
 
 LARGEST: Final = 64 * 1024 * 1024
-_NOT_A_REPORT: Final = Text("it is not a supported coverage report: Cobertura XML, coverage.py JSON or lcov")
+_NOT_A_REPORT: Final = Text("it is not a coverage report in Cobertura's XML")
 _MOST_LINES: Final = 10**9
 
 
@@ -42,7 +39,7 @@ def read_report(root: Path, name: str) -> Coverage | NoCoverage:
         if not path.resolve(strict=True).is_relative_to(root.resolve()):
             return NoCoverage(Text("it leads out of the workspace"))
         data = read_bounded(path, LARGEST)
-        covered, lines = _counted(data, posixpath.basename(name))
+        covered, lines = _cobertura(data)
         if not 0 <= covered <= lines or not 0 < lines <= _MOST_LINES:
             return NoCoverage(Text("its line counts cannot be right"))
         return Coverage(covered, lines, path.stat().st_mtime)
@@ -52,20 +49,6 @@ def read_report(root: Path, name: str) -> Coverage | NoCoverage:
         return NoCoverage(Text("the file is not there"))
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
         return NoCoverage(Text("{why}", why=why_failed(error) if isinstance(error, OSError) else str(error)))
-
-
-def _counted(data: bytes, name: str) -> tuple[int, int]:
-    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start == b"<":
-        return _cobertura(data)
-    if start == b"{":
-        return _of_json(data)
-    if name.endswith((".info", ".lcov")) or data.startswith((b"TN:", b"SF:")):
-        return _lcov(data)
-    raise _Wrong
-
-
-# ---------------------------------------------------------------------------------------- Cobertura
 
 
 class _Cobertura:
@@ -112,37 +95,3 @@ def _cobertura(data: bytes) -> tuple[int, int]:
     if not found.lines:
         raise _Wrong
     return found.covered, found.lines
-
-
-# ---------------------------------------------------------------------------------------- coverage.py
-
-
-def _of_json(data: bytes) -> tuple[int, int]:
-    try:
-        found: Any = json.loads(data)
-        totals = found["totals"]
-        covered, lines = totals["covered_lines"], totals["num_statements"]
-    except (ValueError, RecursionError, KeyError, TypeError):
-        raise _Wrong from None
-    if not all(type(one) is int or (type(one) is float and math.isfinite(one)) for one in (covered, lines)):
-        raise _Wrong
-    return int(covered), int(lines)
-
-
-# ---------------------------------------------------------------------------------------- lcov
-
-
-def _lcov(data: bytes) -> tuple[int, int]:
-    totals = {b"LH": 0, b"LF": 0}
-    seen = False
-    for row in data.splitlines():
-        kind, colon, number = row.partition(b":")
-        if colon and kind in totals:
-            digits = number.strip()
-            if not digits.isdigit() or len(digits) > len(str(_MOST_LINES)):
-                raise _Wrong
-            totals[kind] += int(digits)
-            seen = True
-    if not seen:
-        raise _Wrong
-    return totals[b"LH"], totals[b"LF"]

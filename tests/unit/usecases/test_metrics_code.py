@@ -1,6 +1,5 @@
 """Code quality from what is recorded: syntax of generated files, and coverage from reports of any kind."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,8 +29,6 @@ COUNTED = """<coverage line-rate="0.5"><packages><package><classes><class><metho
 <line number="2" hits="0"/><line number="3" hits="1"/></lines></class></classes></package></packages>
 </coverage>
 """
-LCOV = "TN:\nSF:a.c\nDA:1,1\nLF:10\nLH:4\nend_of_record\nSF:b.c\nLF:10\nLH:10\nend_of_record\n"
-TOTALS = {"totals": {"covered_lines": 9, "num_statements": 12, "percent_covered": 75.0}}
 
 
 @pytest.mark.req("PP-26")
@@ -40,9 +37,6 @@ TOTALS = {"totals": {"covered_lines": 9, "num_statements": 12, "percent_covered"
     [
         ("coverage.xml", COBERTURA, 30, 40),
         ("any.name", COUNTED, 2, 3),
-        ("coverage.json", json.dumps(TOTALS), 9, 12),
-        ("lcov.info", LCOV, 14, 20),
-        ("report.txt", LCOV, 14, 20),
         ("bom.xml", "\ufeff" + COBERTURA, 30, 40),
     ],
 )
@@ -68,13 +62,9 @@ HOSTILE = {
     "deep": "<coverage>" + "<a>" * 200_000,
     "more than all": COBERTURA.replace('lines-covered="30"', 'lines-covered="41"'),
     "nothing to cover": COBERTURA.replace('"40"', '"0"').replace('"30"', '"0"'),
-    "numbers without end": "TN:\nLF:" + "9" * 5_000 + "\nLH:1\n",
-    "no number": "TN:\nLF:ten\nLH:1\n",
-    "negative": "TN:\nLF:-5\nLH:-5\n",
     "a list": "[1, 2]",
-    "other JSON": '{"totals": 3}',
-    "text as numbers": '{"totals": {"covered_lines": "9", "num_statements": true}}',
-    "endless numbers": '{"totals": {"covered_lines": 1e999, "num_statements": NaN}}',
+    "another format": "TN:\nSF:a.c\nLF:10\nLH:4\nend_of_record\n",
+    "JSON": '{"totals": {"covered_lines": 9, "num_statements": 12}}',
     "deep JSON": '{"a":' * 50_000,
     "empty": "",
     "nulls": "\x00" * 1_000,
@@ -121,7 +111,7 @@ def test_a_file_that_is_none_is_no_figure(tmp_path: Path, make: Callable[[Path],
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_report_or_none(data: bytes):
     try:
-        covered, lines = coverage._counted(data, "x.info")
+        covered, lines = coverage._cobertura(data)
     except coverage._Wrong:
         return
     assert isinstance(covered, int)
