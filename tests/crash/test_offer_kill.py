@@ -17,19 +17,25 @@ MOMENTS = [
         "_OnForge.save",
         "BranchExchange.push",
         "_OnForge.save",
-        "_Changes.open",
+        "_{forge}Changes.open",
         "_OnForge.save",
-        "_Commits.set_status",
+        "_{forge}Commits.set_status",
         "_OnForge.save",
-        "_Items.write",
-        "_Items.label",
+        "_{forge}Items.write",
+        "_{forge}Items.label",
     )
     for moment in ("call", "return")
 ]
 """In the order in which they come. What was done before is found again, and is not done."""
 ENDS = [
     (name, moment)
-    for name in ("_Items.write", "_Changes.edit", "_Commits.set_status", "_OnForge.save", "_Items.label")
+    for name in (
+        "_{forge}Items.write",
+        "_{forge}Changes.edit",
+        "_{forge}Commits.set_status",
+        "_OnForge.save",
+        "_{forge}Items.label",
+    )
     for moment in ("call", "return")
 ]
 
@@ -48,7 +54,9 @@ def killed(driver: Driver, desk: ForgeDesk, moments: list[tuple[str, str]]) -> i
     """By process after process, each at the next moment; how many of them were."""
     kills = 0
     for name, moment in moments:
-        code = driver.run(task(desk, moment=moment, save=1, saved_by=name))
+        code = driver.run(
+            task(desk, moment=moment, save=1, saved_by=name.format(forge=desk.forge.kind.title()))
+        )
         assert code in {0, KILLED}, (name, moment)
         kills += code == KILLED
         assert len(desk.repo.changes) <= 1

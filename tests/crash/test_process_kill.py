@@ -19,7 +19,7 @@ from tests.helpers import PYTHON
 pytestmark = pytest.mark.req("PP-4", "PP-7", "PP-9", "PP-15")
 PARTS = 16
 MCP = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
-SAVE = "Book.save"
+SAVE = "ProcessRecord.save"
 EACH, LEAST = (1, 10) if FULL else (6, 2)
 """Saves from one kill to the next, and how many kills there are at least."""
 campaign = pytest.mark.skipif(not FULL, reason="one run per moment: make campaign")

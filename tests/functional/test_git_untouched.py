@@ -189,7 +189,17 @@ CASES: tuple[tuple[str, Case], ...] = (
     ("propose", Case(scripted("propose --fork PLAN"))),
     ("amend", Case(scripted("--json show PLAN --as review", "amend PLAN --comment script.txt:1 no"))),
     ("reject", Case(scripted("reject PLAN --feedback no"))),
-    ("request", Case(scripted("request PLAN --pending", "request PLAN --no-pending", "request PLAN"))),
+    (
+        "request",
+        Case(
+            scripted(
+                "request PLAN --pending",
+                "request PLAN --no-pending",
+                "request PLAN --pending",
+                "request PLAN",
+            )
+        ),
+    ),
     ("approve", Case(approves)),
     ("execute", Case(scripted("execute PLAN --dry-run", "execute PLAN"), frozenset(["script.txt"]))),
     ("discard", Case(discards)),
@@ -381,8 +391,8 @@ def test_a_run_that_stops_and_is_cancelled_leaves_nothing(planned_desk: tuple[De
         terminal.answer(r"Approve\? \[y/n\]", "y")
         assert terminal.end()[0] == 1
     assert facts(desk) == before
-    for command, code in (("continue", 1), ("retry", 1), ("cancel", 0), ("report", 0)):
-        assert desk.process(command).returncode == code, command
+    for command, code in (("continue", 1), ("continue --retry", 1), ("cancel", 0), ("report", 0)):
+        assert desk.process(*command.split()).returncode == code, command
         assert facts(desk) == before, command
 
 

@@ -17,7 +17,8 @@ TIMES = 8
 WRITING = """
 import sys
 from ringi.app.api import open_workspace
-from ringi.plans.document import ActionSpec, SpecKind
+from ringi.policy.spec_kind import SpecKind
+from ringi.tree.action_spec import ActionSpec
 
 with open_workspace(sys.argv[1]) as workspace:
     print("ready", flush=True)

@@ -319,7 +319,7 @@ def test_the_state_captured_shown_and_pushed(shop: Desk, tmp_path: Path) -> None
     assert shop.run("state", "push", str(tmp_path / "push.json")).returncode == 4
     outside = [{"file": "elsewhere.py", "message": "x"}]
     (tmp_path / "push.json").write_text(json.dumps({"editor": "x", "diagnostics": outside}))
-    assert "1 diagnostics left out" in shop.run("state", "push", str(tmp_path / "push.json")).stdout
+    assert "1 diagnostic left out" in shop.run("state", "push", str(tmp_path / "push.json")).stdout
     below = [{"file": "lib/core.py", "message": "x", "line": 0}]
     (tmp_path / "push.json").write_text(json.dumps({"editor": "x", "diagnostics": below}))
     assert shop.run("state", "push", str(tmp_path / "push.json")).returncode == 6

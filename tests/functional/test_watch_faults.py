@@ -133,7 +133,7 @@ def test_a_review_that_is_dismissed_between_the_look_and_the_execution(desk: Wat
         def host(project: Project) -> CodeHost:
             there = found(project)
             changes: Any = _Dismissing(there.changes, lambda: desk.repo.dismiss(change.number, given))
-            return there.replace(changes=changes)
+            return there._replace(changes=changes)
 
         watcher._actions = watcher._actions._replace(host=host)
         assert watcher.round().standing == {desk.run_id: Standing.WAITS}

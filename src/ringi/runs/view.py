@@ -134,8 +134,8 @@ def step_facts(state: StepState, status: Text) -> Iterator[Text]:
 
 
 def changed(state: StepState) -> Text:
-    files = Text("1 file", "{count} files", count=state.files)
-    return Text("{files}, {lines}", files=files, lines=Text("1 line", "{count} lines", count=state.lines))
+    lines = Text("1 line", "{count} lines", count=state.lines)
+    return Text("1 file, {lines}", "{count} files, {lines}", count=state.files, lines=lines)
 
 
 def tests(found: Sequence[Evidence]) -> Text:

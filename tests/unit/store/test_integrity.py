@@ -177,8 +177,8 @@ def test_an_empty_ledger_is_whole(tmp_path: Path):
         ("UPDATE events SET document = '{}' WHERE seq = 5", "event 5: it cannot be read"),
         ("UPDATE events SET document = x'ff' WHERE seq = 5", "event 5: it cannot be read"),
         ("UPDATE events SET document = CAST(x'ff' AS TEXT) WHERE seq = 5", "event 5: it cannot be read"),
-        ("DELETE FROM events WHERE seq = 1", "event 2: 1 events before it are missing"),
-        ("DELETE FROM events WHERE seq = 9", "event 10: 1 events before it are missing"),
+        ("DELETE FROM events WHERE seq = 1", "event 2: 1 event before it is missing"),
+        ("DELETE FROM events WHERE seq = 9", "event 10: 1 event before it is missing"),
         ("DELETE FROM events WHERE seq BETWEEN 9 AND 11", "event 12: 3 events before it are missing"),
         (
             f"DELETE FROM events WHERE seq = {EVENTS}",

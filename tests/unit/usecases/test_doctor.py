@@ -230,7 +230,7 @@ def test_what_cannot_come_back_is_named_and_stops_nothing(tmp_path: Path, plan_i
         path.symlink_to(tmp_path / "elsewhere")
         (tmp_path / "elsewhere").write_bytes(data)
     said = mended(tmp_path)
-    assert any("1 plans came back" in line for line in said)
+    assert any("1 plan came back" in line for line in said)
     assert any("plan.json: " in line for line in said) == (way in {"not json", "empty", "newer", "huge"})
     with open_scratch(tmp_path) as ws:
         assert [ref.id for ref in ws.plan.list()] == [other]

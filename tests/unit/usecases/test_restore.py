@@ -156,7 +156,7 @@ def test_what_cannot_come_back_is_named_and_stops_nothing(tmp_path: Path, way: s
     elif way == "no uuid":
         file_of(tmp_path, "planning-x").write_bytes(data.replace(ONE.encode(), b"planning-x"))
     said = mended(tmp_path)
-    assert any("1 planning sessions came back" in line for line in said)
+    assert any("1 planning session came back" in line for line in said)
     named = [line for line in said if "planning-sessions/" in line]
     assert len(named) == (1 if why else 0), said
     assert all(why in line for line in named), said
@@ -227,5 +227,5 @@ def test_a_damaged_ledger_is_kept_and_the_sessions_come_back(tmp_path: Path):
         path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
     said = mended(tmp_path)
     assert any("the damaged ledger was kept as" in line for line in said)
-    assert any("1 planning sessions came back" in line for line in said)
+    assert any("1 planning session came back" in line for line in said)
     assert bad(tmp_path) == []

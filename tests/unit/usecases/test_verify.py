@@ -517,7 +517,7 @@ def test_a_broken_log_speaks_against_every_plan(ws):
     for plan_id in (first, second):
         document = looked_at(ws, plan_id).document
         assert not document.log_ok
-        assert any("are missing" in problem for problem in document.problems)
+        assert any("missing" in problem for problem in document.problems)
 
 
 def test_rows_that_cannot_be_read(ws):
