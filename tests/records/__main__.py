@@ -17,9 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.records import compare, coverage
-from tests.records.program import INSTALLED
+from tests.records.program import INSTALLED, ROOT
 from tests.records.scene import Scene
 from tests.records.scenes import SCENES, Entry
+from tests.search_path import in_sight
 
 ROOMY = Path("/var/tmp")  # sandboxes hide /tmp, and paths below it have the same length everywhere
 TOOLS = ("git", "ssh-keygen", "bwrap")
@@ -113,7 +114,7 @@ def take(options: argparse.Namespace) -> int:
     ) as folder:
         scratch = Path(folder).resolve()
         scratches.append(scratch)
-        environment = Path(sys.prefix) if options.here else INSTALLED
+        environment = in_view(Path(sys.prefix), scratch) if options.here else INSTALLED
         with ThreadPoolExecutor(options.jobs) as pool:
             # The longest first, so that none is left for the end.
             order = sorted(entries.items(), key=lambda row: -row[1].weight)
@@ -127,6 +128,30 @@ def take(options: argparse.Namespace) -> int:
     used -= processor.user + processor.system + processor.children_user + processor.children_system
     print(f"{time.monotonic() - began:.0f} s, {used:.0f} s of processor time")
     return code
+
+
+def in_view(environment: Path, scratch: Path) -> Path:
+    """As it is; if sandboxes hide it, a copy beside one of the sources, to which it points."""
+    if in_sight(environment) and in_sight(ROOT):
+        return environment
+    made, packages = scratch / "environment", next(environment.glob("lib/python3*/site-packages"))
+    for source, target in (
+        (packages, made / packages.relative_to(environment)),
+        (ROOT / "src", scratch / "src"),
+    ):
+        shutil.copytree(source, target, symlinks=True, copy_function=_link)
+    (made / "bin").mkdir()
+    (made / "bin" / "python").symlink_to((environment / "bin" / "python").resolve())
+    shutil.copy2(environment / "bin" / "ringi", made / "bin" / "ringi")
+    return made
+
+
+def _link(source: str, target: str) -> None:
+    """No bytes are copied if both are on one file system."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def play(scratch: Path, environment: Path, name: str, entry: Entry) -> tuple[str, dict[str, str], str]:
