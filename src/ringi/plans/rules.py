@@ -1,3 +1,5 @@
+"""What the specs of a plan have to keep to, and what runs its checks."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

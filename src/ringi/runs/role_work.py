@@ -1,3 +1,5 @@
+"""What a role of a run is asked to do, and what came of it."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
