@@ -252,7 +252,7 @@ def from_a_request(stage: "Stage", folder: Path) -> None:
     say("\nFrom a request: a sentence becomes a plan you approve, then a tested commit on its own branch.")
     say("The built-in playbook asks and plans, a demo command makes the change; still no model.")
     stage.run(
-        ["run", REQUEST, "--with", f"{sys.executable} {folder / 'demo-implementer.py'}"],
+        ["run", REQUEST, "--with", shlex.join([sys.executable, str(folder / "demo-implementer.py")])],
         [
             (r"Question 1 of 1[\s\S]*\n> ", "python3 report.py prints a last line: total: 8"),
             (MENU, "a"),
@@ -360,7 +360,10 @@ class Stage:
 
 def typed(word: str) -> str:
     """Without the long paths of the scratch folder, as a person would have typed it."""
-    return " ".join(Path(part).name if part.startswith("/") else part for part in word.split(" "))
+    if "/" not in word:
+        return word
+    parts = [word] if Path(word).exists() else shlex.split(word)
+    return " ".join(Path(part).name if part.startswith("/") else part for part in parts)
 
 
 def drive(argv: list[str], cwd: Path, environment: dict[str, str], answers: list[tuple[str, str]]) -> int:
