@@ -25,7 +25,7 @@ from ringi.runs.role_model import BudgetedModel, ModelLimits
 from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolResult
 from tests.fakes.model_server import tokens
-from tests.unit.coordinator.process_desk import ProcessDesk, ScriptedTools, plan
+from tests.unit.runs.process_desk import ProcessDesk, ScriptedTools, plan
 
 _ACTIONS: Final = 20
 _WIDTH: Final = 10

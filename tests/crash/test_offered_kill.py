@@ -11,8 +11,8 @@ from ringi.runs.step_plan import step_end
 from tests.crash.killing import FULL, KILLED, Driver
 from tests.fakes.people import SeatedPerson
 from tests.helpers import kinds
-from tests.unit.usecases.offered import offered_step, run_git
-from tests.unit.usecases.steps import WORK, approved_step, begun, proposed_step
+from tests.unit.runs.offered import offered_step, run_git
+from tests.unit.runs.steps import WORK, approved_step, begun, proposed_step
 
 README = {"README.md": b"# Sample\n"}
 MORE = {"README.md": b"# Sample\n\nMore.\n"}

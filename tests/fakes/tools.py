@@ -19,7 +19,7 @@ from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tools.rules import ToolRules
 from ringi.tree.copy import WorkCopy
 from tests.fakes.config import config_with
-from tests.unit.workspace.repositories import commit, repository, write
+from tests.unit.tree.repositories import commit, repository, write
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
 KEY = "ghp_" + "A1b2C3d4" * 4 + "e5F6"

@@ -18,7 +18,7 @@ from ringi.runs.document import Attempt, StepState
 from ringi.runs.role_work import RoleTask, RoleWork
 from ringi.tree.copy import WorkCopy
 from tests.functional.beside_desk import HomeDesk, home_desk
-from tests.unit.runner.run_samples import plan_of, run_of, step_of
+from tests.unit.runs.run_samples import plan_of, run_of, step_of
 
 SCOPE = {"target_paths": ["app/hello.py"], "max_diff_lines": 40}
 INPUTS = {"request_path": "requests/RQ-1.md"}

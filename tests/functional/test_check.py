@@ -11,7 +11,7 @@ from ringi.kernel.problems import ReasonCode
 from tests.functional.desk import RINGI, Desk
 from tests.tables import each
 
-SAMPLE = (Path(__file__).parents[1] / "unit/domain/planning-sample.json").read_bytes()
+SAMPLE = (Path(__file__).parents[1] / "unit/engine/planning-sample.json").read_bytes()
 
 
 def check(desk: Desk, data: bytes, name: str = "file") -> tuple[int, str, list[dict[str, str]]]:

@@ -51,8 +51,8 @@ from tests.functional.beside_desk import WALLS
 from tests.functional.role_desk import plan as step_plan
 from tests.functional.role_desk import role_desk
 from tests.tables import each
-from tests.unit.coordinator.process_desk import ScriptedAsker, ScriptedPerson
-from tests.unit.workspace.repositories import fingerprint
+from tests.unit.runs.process_desk import ScriptedAsker, ScriptedPerson
+from tests.unit.tree.repositories import fingerprint
 
 pytestmark = pytest.mark.req("PP-15", "PP-16", "PP-7")
 

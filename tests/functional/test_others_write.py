@@ -11,7 +11,7 @@ from ringi.app.api import open_workspace
 from tests.functional.desk import Desk
 from tests.functional.planning_desk import plain
 from tests.helpers import python
-from tests.unit.workspace.repositories import WatchedGit
+from tests.unit.tree.repositories import WatchedGit
 
 TIMES = 8
 WRITING = """

@@ -14,8 +14,8 @@ from ringi.runs.step_plan import step_end
 from ringi.tree.action_spec import ALL_SPECS
 from tests.functional.desk import Desk
 from tests.support.forge_server import ForgeServer
-from tests.unit.usecases.offered import offer_on_forge, offered_step, run_git
-from tests.unit.usecases.steps import MORE, README, WORK, begun, git, opened, proposed_step
+from tests.unit.runs.offered import offer_on_forge, offered_step, run_git
+from tests.unit.runs.steps import MORE, README, WORK, begun, git, opened, proposed_step
 
 pytestmark = pytest.mark.req("PP-19", "PP-20")
 

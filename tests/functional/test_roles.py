@@ -15,7 +15,7 @@ from tests.fakes.model_server import Huge, ModelServer, Say
 from tests.functional.beside_desk import walled
 from tests.functional.role_desk import RoleDesk, plan, role_desk, spent
 from tests.helpers import untouched
-from tests.unit.runner.run_samples import run_of
+from tests.unit.runs.run_samples import run_of
 
 pytestmark = pytest.mark.req("RN-9")
 HELLO = 'def hello():\n    return "hello"\n'

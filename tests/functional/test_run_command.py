@@ -14,7 +14,7 @@ from tests.functional.desk import Desk
 from tests.functional.screens import Screen
 from tests.helpers import accept_signers_in
 from tests.tables import each
-from tests.unit.runner.run_samples import RUN_ID, plan_of, step_of
+from tests.unit.runs.run_samples import RUN_ID, plan_of, step_of
 
 ROLE = "sh {role}"
 SCRIPT = """

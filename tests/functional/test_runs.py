@@ -21,7 +21,7 @@ from ringi.runs.document import Attempt, Finding, Run, StepState, StopCode
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
 from tests.helpers import ledger_of
-from tests.unit.runner.run_samples import REQUEST_ID, RUN_ID, done, passed, plan_of, run_of, step_of, stopped
+from tests.unit.runs.run_samples import REQUEST_ID, RUN_ID, done, passed, plan_of, run_of, step_of, stopped
 
 CREATED = NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM)
 WORKED = Attempt(

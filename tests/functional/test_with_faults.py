@@ -15,7 +15,7 @@ import pytest
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.functional.desk import RINGI, Desk
 from tests.helpers import untouched
-from tests.unit.workspace.test_copy_checks import sandbox_trouble
+from tests.unit.tree.test_copy_checks import sandbox_trouble
 
 pytestmark = pytest.mark.skipif(sandbox_trouble() is not None, reason=str(sandbox_trouble()))
 

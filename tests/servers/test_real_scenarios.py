@@ -11,7 +11,7 @@ from ringi.tools.effects import ErrorKind
 from tests.functional.run_desk import at_home, project
 from tests.functional.studio import FILES, Studio, is_done, outline, reflected
 from tests.servers import test_real_servers as real
-from tests.unit.coordinator.process_desk import plan
+from tests.unit.runs.process_desk import plan
 
 pytestmark = real.pytestmark
 DONE = ActionState.SUCCESS

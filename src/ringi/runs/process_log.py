@@ -66,9 +66,10 @@ class ProcessLogFile:
         with self._agent.folder(*_PLACE) as folder, _opened(folder) as descriptor:
             alone = _locked(descriptor)
             _append(descriptor, data, alone=alone)
-            full = os.fstat(descriptor).st_size >= _MOST_BYTES
-            if full and alone and _is_named(folder, descriptor):
-                with contextlib.suppress(OSError):
+            # The line is written: nothing that goes wrong from here on may write it once more.
+            with contextlib.suppress(OSError):
+                full = os.fstat(descriptor).st_size >= _MOST_BYTES
+                if full and alone and _is_named(folder, descriptor):
                     _put_aside(folder)
 
     def _line(self, component: Component, level: LogLevel, message: str, detail: str) -> str:

@@ -28,7 +28,7 @@ from ringi.tree.action_spec import PlannedChecks
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import Person, create, open_scratch, rewire
 from tests.tables import each
-from tests.unit.runner.run_samples import RUN_ID, TREE, passed, plan_of, run_of, step_of
+from tests.unit.runs.run_samples import RUN_ID, TREE, passed, plan_of, run_of, step_of
 
 STEPS = ("S01", "S02", "S03", "S04")
 MOST_STEPS, MOST_LINES = 3, 10

@@ -14,7 +14,7 @@ from ringi.plans.document import PlanStatus
 from ringi.plans.offer import offer_order, set_offered
 from ringi.tree.offered_commit import GitOffers
 from tests.helpers import approve, fingerprint
-from tests.unit.usecases.steps import MORE, README, RUN, begun, git, hook, opened, proposed_step
+from tests.unit.runs.steps import MORE, README, RUN, begun, git, hook, opened, proposed_step
 
 pytestmark = pytest.mark.req("PP-25")
 AT = "2026-01-02T03:04:05.600000Z"

@@ -13,8 +13,8 @@ from ringi.runs.step_plan import step_end
 from ringi.tree.commit_order import CommitOrder, CommitOutcome
 from ringi.tree.commits import GitCommits
 from tests.helpers import assert_whole, kinds, proposed, rewire, write
-from tests.unit.usecases.offered import commit_with, message_of, offer, offered_step, run_git, tree_with
-from tests.unit.usecases.steps import approved_step, begun, git, hook, opened, proposed_step
+from tests.unit.runs.offered import commit_with, message_of, offer, offered_step, run_git, tree_with
+from tests.unit.runs.steps import approved_step, begun, git, hook, opened, proposed_step
 
 pytestmark = pytest.mark.req("PP-19", "RN-8")
 WORK = "aiflow/RQ-1/20251214"
