@@ -15,7 +15,7 @@ import pytest
 
 from ringi import ActionSpec, SpecKind, open_workspace
 from ringi.plans.document import PlanState, PlanStatus
-from ringi.plans.effects import packed
+from ringi.plans.effects import pack
 from ringi.tree.action_spec import Encoding
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
@@ -284,7 +284,7 @@ HOSTILE = {
 def test_hostile_text_is_shown_and_written_byte_for_byte(desk: Desk, screens: Screens) -> None:
     specs = []
     for name, data in HOSTILE.items():
-        content, encoding = packed(data)
+        content, encoding = pack(data)
         specs.append(ActionSpec(SpecKind.CREATE, name, content, encoding=encoding))
     with open_workspace(desk.root) as workspace:
         workspace.plan.propose_specs("x\x1b[2J \u202e title", specs, proposer="\x1b[31mme")

@@ -16,7 +16,7 @@ from ringi.kernel.open_documents import without_extra
 from ringi.ledger import event as events
 from ringi.metrics import document as metrics
 from ringi.plans import answer_document as answer
-from ringi.plans import change_plan, execution, extraction, verdict
+from ringi.plans import change_plan, execution, extract, verdict
 from ringi.plans import document as plan
 from ringi.plans import review_data as review
 from ringi.project import state as project_state
@@ -47,7 +47,7 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "command-start": execution.CommandStart,
     "command-end": execution.CommandEnd,
     "plan-comparison": answer.PlanComparison,
-    "extraction": extraction.Extraction,
+    "extraction": extract.Extraction,
     "plan-answer": answer.PlanAnswer,
     "proven": verdict.Proven,
     "proven-session": verdict.ProvenSession,

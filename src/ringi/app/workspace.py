@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from ringi.models.open_calls import OpenCalls
     from ringi.models.prompt import Budget, LanguageModel, Prompt
     from ringi.models.usage import TokenUsage
-    from ringi.plans.extract.extractor import Extractor
+    from ringi.plans.extract_with_model import Extractor
     from ringi.plans.rules import CheckRunner
     from ringi.project.context import CodeContext, Context
     from ringi.project.state import ProjectState
@@ -189,7 +189,7 @@ class Workspace:
     @cached_property
     def extractor(self) -> "Extractor":
         """Reads action specs from the text of a plan."""
-        from ringi.plans.extract.extractor import Extractor
+        from ringi.plans.extract_with_model import Extractor
 
         return Extractor(self)
 

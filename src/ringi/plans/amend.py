@@ -23,7 +23,7 @@ from ringi.patch.render import Rendered
 from ringi.patch.rework import drop_hunks
 from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
 from ringi.plans.document import PlanDocument, StoredPlan, ValidationReport, with_state
-from ringi.plans.effects import Effect, Invalid, content_of, difference, packed, rendering
+from ringi.plans.effects import Effect, Invalid, content_of, difference, pack, rendering
 from ringi.plans.preview import effects_now, render_now
 from ringi.plans.propose import by_person, next_version, refuse_fixed, require_as_seen, save_version, since_of
 from ringi.plans.rules import rules_of
@@ -256,7 +256,7 @@ def _with_bytes(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], new: 
         if rendered.binary:
             _refuse(plan, spec, Text("it is not text, so no patch can say it"))
         new = rendered.diff
-    content, encoding = packed(new)
+    content, encoding = pack(new)
     return msgspec.structs.replace(spec.base, content=content, encoding=encoding)
 
 

@@ -11,7 +11,7 @@ from ringi.kernel.text import Text
 from ringi.plans.answer import CommentChange, drafted, replace_comments
 from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
 from ringi.plans.document import PlanDocument
-from ringi.plans.effects import packed
+from ringi.plans.effects import pack
 from ringi.plans.review_document import path_after, spec_at
 from ringi.plans.reviewed_plan import ReviewedPlan, comment_on, path_of
 from ringi.policy.spec_kind import SpecKind
@@ -89,7 +89,7 @@ def _amendments(plan: ReviewedPlan, wanted: ScriptedChanges) -> Iterator[Amendme
             whole = len(numbers) < len(hunks[spec.id])
             yield DropSpec(spec.id) if whole else DropHunks(spec.id, numbers)
         elif spec.id in new and new[spec.id] != section.content.new:
-            yield NewContent(spec.id, *packed(new[spec.id]))
+            yield NewContent(spec.id, *pack(new[spec.id]))
 
 
 def _comment(plan: ReviewedPlan, wanted: ScriptedComment) -> CommentChange:

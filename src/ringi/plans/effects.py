@@ -232,7 +232,7 @@ def content_of(spec: ActionSpec) -> bytes | None:
         raise Invalid(Text("its content is not valid base64")) from None
 
 
-def packed(data: bytes) -> tuple[str, Encoding]:
+def pack(data: bytes) -> tuple[str, Encoding]:
     """The bytes encoded for a spec's content."""
     try:
         text = data.decode()

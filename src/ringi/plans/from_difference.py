@@ -13,7 +13,7 @@ from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, shorten_path, storable
 from ringi.ledger.event import Actor
 from ringi.plans.document import Overlap, PlanRef
-from ringi.plans.effects import mode_after, packed
+from ringi.plans.effects import mode_after, pack
 from ringi.plans.propose import as_seen, set_specs
 from ringi.plans.renames import with_renames
 from ringi.plans.rules import Rules, rules_of
@@ -161,7 +161,7 @@ def _as_seen(change: CopyChange, tree: Tree, rules: Rules) -> FileState | None:
 def _spec(change: CopyChange, seen: FileState | None) -> ActionSpec:
     if change.after is None:
         return ActionSpec(SpecKind.DELETE, change.path, group=GROUP)
-    content, encoding = packed(change.after)
+    content, encoding = pack(change.after)
     kind = SpecKind.CREATE if seen is None else SpecKind.WRITE
     mode = mode_after(seen.mode if seen else None, change.before_mode, change.after_mode)
     return ActionSpec(kind, change.path, content, encoding=encoding, mode=mode, group=GROUP)

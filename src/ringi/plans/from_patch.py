@@ -20,7 +20,7 @@ from ringi.plans import change as change_plans
 from ringi.plans.capture import Progress, state_now
 from ringi.plans.change import GROUP, Affected, ChangeDraft, Explained
 from ringi.plans.change_plan import FileDiff
-from ringi.plans.effects import effects_of, git_mode, mode_after, packed, rendering
+from ringi.plans.effects import effects_of, git_mode, mode_after, pack, rendering
 from ringi.plans.explain import explain
 from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merged_specs, open_conflicts
 from ringi.plans.propose import NO_REMARKS, Remarks
@@ -139,7 +139,7 @@ def file_diffs(patch: bytes) -> tuple[FileDiff, ...]:
 
 
 def _spec(path: str, patch: bytes) -> ActionSpec:
-    content, encoding = packed(patch)
+    content, encoding = pack(patch)
     return ActionSpec(SpecKind.PATCH, path, content, encoding=encoding, group=GROUP)
 
 
@@ -224,6 +224,6 @@ def _whole(workspace: Workspace, change: FileDelta) -> ActionSpec:
     old = change.old
     found = workspace.tree.look(change.path)
     bits = mode_after(found.state.mode if found else None, old.mode if old else None, change.new.mode)
-    content, encoding = packed(change.new.data)
+    content, encoding = pack(change.new.data)
     kind = SpecKind.CREATE if old is None else SpecKind.WRITE
     return ActionSpec(kind, change.path, content, encoding=encoding, mode=bits, group=GROUP)

@@ -20,7 +20,7 @@ from ringi.patch.file_merge import ConflictedFile, MergedFile, merge_file
 from ringi.patch.merge import Conflicted, RegionKind, assembled
 from ringi.patch.render import FileSide, Rendered, render, render_move
 from ringi.plans.document import PlanDocument
-from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, packed
+from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, pack
 from ringi.plans.rules import rules_of
 from ringi.plans.validate import Basis, SeenBefore, Since
 from ringi.policy.spec_kind import SpecKind
@@ -288,9 +288,9 @@ def _spec(merge: FileMerge, side: FileSide | None) -> tuple[ActionSpec, ...]:
         gone = {"kind": SpecKind.DELETE, "content": None, "encoding": Encoding.UTF8, "mode": None}
         return () if side == mine else (msgspec.structs.replace(spec.base, **gone),)
     if old_path and mine:
-        content, encoding = packed(render_move(old_path, spec.base.path, mine, side).diff)
+        content, encoding = pack(render_move(old_path, spec.base.path, mine, side).diff)
         return (msgspec.structs.replace(spec.base, content=content, encoding=encoding),)
-    content, encoding = packed(side.data)
+    content, encoding = pack(side.data)
     bits = spec.after.mode if spec.after and (mine is None or side.mode != mine.mode) else None
     if bits is None and merge.state and spec.before and merge.state.mode == spec.before.mode:
         bits = spec.base.mode

@@ -9,7 +9,7 @@ import msgspec
 from ringi.errors import Refused, StorageFailed
 from ringi.patch.renames import renames
 from ringi.patch.render import FileSide, is_binary, render_move
-from ringi.plans.effects import Effect, Invalid, Known, SeenFile, effects_of, git_mode, packed
+from ringi.plans.effects import Effect, Invalid, Known, SeenFile, effects_of, git_mode, pack
 from ringi.plans.rules import Rules
 from ringi.plans.validate import Basis
 from ringi.policy.spec_kind import CHANGING, SpecKind
@@ -82,7 +82,7 @@ def _patch(spec: ActionSpec, old_path: str, old: SeenFile, made: Effect, rules: 
     rendered = render_move(
         old_path, spec.path, FileSide(old.data, git_mode(old.state.mode)), FileSide(new, mode)
     )
-    content, encoding = packed(rendered.diff)
+    content, encoding = pack(rendered.diff)
     own_mode = None if spec.mode in _SAID_BY_GIT else spec.mode
     patch = msgspec.structs.replace(
         spec, kind=SpecKind.PATCH, content=content, encoding=encoding, mode=own_mode

@@ -24,7 +24,7 @@ from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewConte
 from ringi.plans.commit import announced
 from ringi.plans.diff_view import MOST_NOTES, ConflictHunk, DiffSection, SectionContent, hunks_of
 from ringi.plans.document import OPEN, Overlap, PlanDocument, PlanPreview, PlanRef, PlanStatus, comments_now
-from ringi.plans.effects import Effect, Invalid, effects_of, looking, packed, rendering
+from ringi.plans.effects import Effect, Invalid, effects_of, looking, pack, rendering
 from ringi.plans.merge import Decisions, FileMerge, Key, OpenConflict, file_merge
 from ringi.plans.overlaps import overlaps
 from ringi.plans.preview import effects_done, lost_lines, preview, risk_now
@@ -206,7 +206,7 @@ def drop_hunk(plan: ReviewedPlan, spec: ActionSpecExt, hunk: int) -> Text:
 
 def rewrite(plan: ReviewedPlan, spec: ActionSpecExt, new: bytes) -> Text:
     """Gives the spec's file other content; the plan counts the changed lines."""
-    content, encoding = packed(new)
+    content, encoding = pack(new)
     plan.amend(NewContent(spec.id, content, encoding))
     return views.amended(views.amendments(plan.document)[-1:])
 

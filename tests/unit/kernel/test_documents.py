@@ -92,7 +92,7 @@ MODULES = {
     "ringi.plans.change_plan",
     "ringi.plans.document",
     "ringi.plans.execution",
-    "ringi.plans.extraction",
+    "ringi.plans.extract",
     "ringi.approvals.feedback",
     "ringi.plans.review_data",
     "ringi.plans.verdict",

@@ -16,7 +16,7 @@ from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.check import add_checks
 from ringi.plans.document import PlanStatus
-from ringi.plans.effects import packed, rendering
+from ringi.plans.effects import pack, rendering
 from ringi.plans.preview import effects
 from ringi.plans.tool import PlanTool
 from ringi.policy.risk_level import Risk
@@ -187,7 +187,7 @@ def test_what_is_no_utf8_stays_what_it_is(ws):
     old = b"".join(b"\xff %d\n" % number for number in range(30))
     new = old.replace(b"\xff 2\n", b"\xfe\n").replace(b"\xff 25\n", b"\xfd\n")
     (ws.places.root / "raw").write_bytes(old)
-    content, encoding = packed(new)
+    content, encoding = pack(new)
     plan_id = proposed(ws, write("raw", content, encoding=encoding))
     assert ws.plan.amend(plan_id, [drop(1)]).ok
     assert carried_out(ws, plan_id, "raw") == old.replace(b"\xff 25\n", b"\xfd\n")
@@ -392,11 +392,11 @@ def test_git_makes_the_same_of_the_hunks_that_are_left(ws, lines, ends, changes,
     assume(new != old)
     name = "random.txt"
     (ws.places.root / name).write_bytes(old)
-    content, encoding = packed(new)
+    content, encoding = pack(new)
     plan_id = proposed(ws, ActionSpec(SpecKind.WRITE, name, content, encoding=encoding), create("also", ""))
     diff = rendering(effects(ws, ws.plan.stored(plan_id))[0]).diff
     if as_patch:
-        text, encoding = packed(diff)
+        text, encoding = pack(diff)
         spec = ActionSpec(SpecKind.PATCH, name, text, encoding=encoding)
         assert ws.plan.set_action_specs(plan_id, [spec, create("also", "")]).ok
     count = len(hunks_of(diff)[1])

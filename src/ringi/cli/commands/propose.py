@@ -30,7 +30,7 @@ from ringi.plans import from_patch as patches
 from ringi.plans.change import ChangeDraft, Explained
 from ringi.plans.change_plan import DiagnosticRef, PlanBasis, PlanExplanation, Trigger
 from ringi.plans.document import MessageRef
-from ringi.plans.extraction import Extraction
+from ringi.plans.extract import Extraction
 from ringi.plans.propose import Remarks
 from ringi.plans.titles import title_of_paths, title_of_specs
 from ringi.plans.words import subject

@@ -16,7 +16,7 @@ from ringi.errors import InvalidSpecs, ModelFailed
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text, restore_text, translate
 from ringi.plans import words
-from ringi.plans.extraction import Extraction
+from ringi.plans.extract import Extraction
 from ringi.tree.action_spec import ActionSpec, ActionSpecExt
 
 

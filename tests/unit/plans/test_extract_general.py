@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.kernel.codec import canonical
-from ringi.plans.extract.content import extract
+from ringi.plans.extract import extract
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PT-14")

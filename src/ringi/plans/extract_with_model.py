@@ -16,7 +16,6 @@ from ringi.errors import BadPatch, PatchMismatch, PathRefused, StorageFailed, Un
 from ringi.models.prompt import (
     MOST_SPECS,
     Material,
-    ModelProgress,
     NewSpec,
     NewSpecs,
     OnProgress,
@@ -24,8 +23,7 @@ from ringi.models.prompt import (
 )
 from ringi.models.usage import Purpose
 from ringi.patch.repair import normalise
-from ringi.plans.extract.content import extract
-from ringi.plans.extraction import Extraction, Unplaced
+from ringi.plans.extract import Extraction, extract
 from ringi.plans.reading import guarded
 from ringi.plans.rules import plan_id_of
 from ringi.policy.spec_kind import CHANGING, SpecKind
@@ -83,19 +81,19 @@ def ask_model(
 ) -> Extraction:
     """The parser's specs first, as they are; then what the model made of the rest, prose included."""
     model = workspace.model()
-    budget, progress = workspace.budget, on_progress or _quietly
+    budget, progress = workspace.budget, on_progress or (lambda _: None)
     code = workspace.code
     code.snapshot()
     named = [path for path in dict.fromkeys(_PATH.findall(text)) if code.has(path)][:_MOST_FILES]
     prompt = _prompt(text, found, code.read(named) if named else "")
     given = model.ask(prompt, NewSpecs, budget, progress).value
-    fitted = [_fitted(workspace, spec) for spec in given.specs]
+    fitted = [_fit(workspace, spec) for spec in given.specs]
     if any(one.why for one in fitted):
         paths = dict.fromkeys((*named, *(one.spec.path for one in fitted if one.why)))
         prompt = _prompt(text, found, code.read(list(paths)), _misfits(fitted))
         given = model.ask(prompt, NewSpecs, budget, progress).value
-        fitted = [_fitted(workspace, spec) for spec in given.specs]
-    return _joined(found, [one.spec for one in fitted])
+        fitted = [_fit(workspace, spec) for spec in given.specs]
+    return _join(found, [one.spec for one in fitted])
 
 
 class _Fitted(NamedTuple):
@@ -104,7 +102,7 @@ class _Fitted(NamedTuple):
     """Why its patch does not fit."""
 
 
-def _fitted(workspace: Workspace, spec: NewSpec) -> _Fitted:
+def _fit(workspace: Workspace, spec: NewSpec) -> _Fitted:
     """With its numbers and headers put right if it is a patch that fits; else as it is."""
     if SpecKind(spec.kind) is not SpecKind.PATCH:
         return _Fitted(spec)
@@ -128,10 +126,6 @@ def _misfits(fitted: Sequence[_Fitted]) -> str:
     return "\n".join(f"{one.spec.path}: {one.why}\n{one.spec.content}" for one in fitted if one.why)
 
 
-def _quietly(_: ModelProgress) -> None:
-    pass
-
-
 def _prompt(text: str, found: Extraction, files: str, misfits: str = "") -> Prompt:
     left = (f"line {one.line} ({one.why}): {one.text}" for one in found.unplaced)
     material = {
@@ -151,7 +145,7 @@ def _in_words(spec: ActionSpec) -> str:
     return " ".join(filter(None, [spec.kind, spec.path, spec.target, shlex.join(spec.argv)]))
 
 
-def _joined(found: Extraction, answer: Sequence[NewSpec]) -> Extraction:
+def _join(found: Extraction, answer: Sequence[NewSpec]) -> Extraction:
     taken = {deed for spec in found.specs for deed in _deeds(spec)}
     added: list[ActionSpec] = []
     lines: set[int] = set()
@@ -163,13 +157,9 @@ def _joined(found: Extraction, answer: Sequence[NewSpec]) -> Extraction:
     first = len(found.specs)
     return Extraction(
         specs=(*found.specs, *added),
-        unplaced=_left(found, lines),
+        unplaced=tuple(one for one in found.unplaced if one.line not in lines),
         from_model=tuple(range(first, first + len(added))),
     )
-
-
-def _left(found: Extraction, lines: set[int]) -> tuple[Unplaced, ...]:
-    return tuple(one for one in found.unplaced if one.line not in lines)
 
 
 def _spec(given: NewSpec) -> ActionSpec:

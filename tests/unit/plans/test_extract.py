@@ -6,8 +6,7 @@ import pytest
 
 from ringi.kernel.codec import decode_foreign, pretty
 from ringi.patch.parse import parse_patch
-from ringi.plans.extract.content import extract
-from ringi.plans.extraction import Extraction, Unplaced
+from ringi.plans.extract import Extraction, Unplaced, extract
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec
 from tests.tables import each
@@ -63,59 +62,52 @@ def test_path_in_the_info_string(info: str):
 
 
 @each(
-    ("above", "kind", "path", "description"),
+    ("above", "kind", "path"),
     [
-        ("`src/a.py`", "write", "src/a.py", ""),
-        ("**src/a.py**", "write", "src/a.py", ""),
-        ("**`src/a.py`**", "write", "src/a.py", ""),
-        ("### src/a.py", "write", "src/a.py", ""),
-        ("### `src/a.py`", "write", "src/a.py", ""),
-        ("#### 2. `src/a.py`", "write", "src/a.py", ""),
-        ("File: src/a.py", "write", "src/a.py", ""),
-        ("**File:** `src/a.py`", "write", "src/a.py", ""),
-        ("**File: `src/a.py`**", "write", "src/a.py", ""),
-        ("- src/a.py:", "write", "src/a.py", ""),
-        ("* ./src/a.py", "write", "src/a.py", ""),
-        ("src/a.py", "write", "src/a.py", ""),
-        ("### src/new.py", "write", "src/new.py", ""),
-        ("scripts/run.py", "write", "scripts/run.py", ""),
-        ('"src/a.py"', "write", "src/a.py", ""),
-        (".gitignore", "write", ".gitignore", ""),
-        ("Makefile:", "write", "Makefile", ""),
-        ("src/__init__.py", "write", "src/__init__.py", ""),
-        ("Create `src/a.py`:", "create", "src/a.py", "Create src/a.py"),
-        ("Create src/a.py:", "create", "src/a.py", "Create src/a.py"),
-        ("Create a new file `src/a.py`:", "create", "src/a.py", "Create a new file src/a.py"),
-        ("New file: `src/a.py`", "create", "src/a.py", ""),
-        ("**src/a.py** (new)", "create", "src/a.py", "src/a.py (new)"),
-        ("- [ ] Create `src/a.py`", "create", "src/a.py", "Create src/a.py"),
-        ("`src/a.py` を作成:", "create", "src/a.py", "src/a.py を作成"),
-        ("src/a.py を作成：", "create", "src/a.py", "src/a.py を作成"),  # noqa: RUF001
-        ("`src/a.py` を新規作成します。", "create", "src/a.py", None),
-        ("`src/a.py` を更新します:", "write", "src/a.py", None),
-        ("ファイル名: `設計/計画.md`", "write", "設計/計画.md", ""),
-        ("**ファイル：** 設計/計画.md", "write", "設計/計画.md", ""),  # noqa: RUF001
-        ("Create `my notes/first draft.md`:", "create", "my notes/first draft.md", None),
-        ("Create `app/(auth)/[id]/page.tsx`:", "create", "app/(auth)/[id]/page.tsx", None),
-        ("Create `Procfile.dev`:", "create", "Procfile.dev", None),
-        ("Create the script `run`:", "create", "run", None),
-        ("File: `run`", "write", "run", ""),
+        ("`src/a.py`", "write", "src/a.py"),
+        ("**src/a.py**", "write", "src/a.py"),
+        ("**`src/a.py`**", "write", "src/a.py"),
+        ("### src/a.py", "write", "src/a.py"),
+        ("### `src/a.py`", "write", "src/a.py"),
+        ("#### 2. `src/a.py`", "write", "src/a.py"),
+        ("File: src/a.py", "write", "src/a.py"),
+        ("**File:** `src/a.py`", "write", "src/a.py"),
+        ("**File: `src/a.py`**", "write", "src/a.py"),
+        ("- src/a.py:", "write", "src/a.py"),
+        ("* ./src/a.py", "write", "src/a.py"),
+        ("src/a.py", "write", "src/a.py"),
+        ("### src/new.py", "write", "src/new.py"),
+        ("scripts/run.py", "write", "scripts/run.py"),
+        ('"src/a.py"', "write", "src/a.py"),
+        (".gitignore", "write", ".gitignore"),
+        ("Makefile:", "write", "Makefile"),
+        ("src/__init__.py", "write", "src/__init__.py"),
+        ("Create `src/a.py`:", "create", "src/a.py"),
+        ("Create src/a.py:", "create", "src/a.py"),
+        ("Create a new file `src/a.py`:", "create", "src/a.py"),
+        ("New file: `src/a.py`", "create", "src/a.py"),
+        ("**src/a.py** (new)", "create", "src/a.py"),
+        ("- [ ] Create `src/a.py`", "create", "src/a.py"),
+        ("`src/a.py` を作成:", "create", "src/a.py"),
+        ("src/a.py を作成：", "create", "src/a.py"),  # noqa: RUF001
+        ("`src/a.py` を新規作成します。", "create", "src/a.py"),
+        ("`src/a.py` を更新します:", "write", "src/a.py"),
+        ("ファイル名: `設計/計画.md`", "write", "設計/計画.md"),
+        ("**ファイル：** 設計/計画.md", "write", "設計/計画.md"),  # noqa: RUF001
+        ("Create `app/(auth)/[id]/page.tsx`:", "create", "app/(auth)/[id]/page.tsx"),
+        ("Create `Procfile.dev`:", "create", "Procfile.dev"),
     ],
 )
-def test_path_on_the_line_above(above: str, kind: str, path: str, description: str | None):
+def test_path_on_the_line_above(above: str, kind: str, path: str):
     found = extract(f"Some words.\n\n{above}\n\n{BLOCK}")
     assert found.unplaced == ()
     (spec,) = found.specs
     assert (spec.kind.value, spec.path, spec.content) == (kind, path, BODY)
-    assert description is None or spec.description == description
 
 
-def test_only_a_line_that_names_its_path_describes_a_named_block():
+def test_only_a_line_that_names_its_path_says_that_it_is_new():
     found = extract("Add `a.toml`:\n```toml a.toml\nx = 1\n```\n\nAdd the settings:\n```toml b.toml\n```\n")
-    assert found.specs == (
-        ActionSpec(SpecKind.CREATE, "a.toml", BODY, description="Add a.toml"),
-        ActionSpec(SpecKind.WRITE, "b.toml", ""),
-    )
+    assert [brief(spec) for spec in found.specs] == [("create", "a.toml"), ("write", "b.toml")]
 
 
 @each(
@@ -184,6 +176,8 @@ NO_PATH = "no path is named for it"
         (f"`src/a.py` currently looks like this:\n{BLOCK}", SENTENCE),
         (f"Change the class in `src/a.py`:\n{BLOCK}", SENTENCE),
         (f"`src/a.py` に追加:\n{BLOCK}", SENTENCE),
+        (f"Create `my notes/first draft.md`:\n{BLOCK}", NO_PATH),
+        (f"File: `run`\n{BLOCK}", NO_PATH),
         (f"`src/a.py` の末尾:\n{BLOCK}", SENTENCE),
         ("```12:15:src/a.py\nx\n```", "it is a part of a file"),
         ("`src/a.py`\n```python:src/a.py:10-20\nx\n```", "it is a part of a file"),
@@ -247,7 +241,7 @@ def test_files_of_one_fence_are_a_group():
     assert found.unplaced == ()
     assert [(spec.path, spec.group) for spec in found.specs] == [
         *(("b.txt", "diff1"), ("d.txt", "diff1"), ("src/a.py", None)),
-        *(("src/a.py", "diff2"), ("b.txt", "diff2"), ("d.txt", "diff2")),
+        *(("src/a.py", "diff21"), ("b.txt", "diff21"), ("d.txt", "diff21")),
     ]
     for spec in found.specs:
         assert parse_patch((spec.content or "").encode()).files[0].path == spec.path

@@ -17,9 +17,8 @@ from ringi.models.prompt import Budget, ModelProgress
 from ringi.models.usage import Purpose
 from ringi.plans.answer_document import DropSpec, NewContent
 from ringi.plans.document import PlanStatus
-from ringi.plans.extract.content import extract
-from ringi.plans.extract.extractor import Extractor, ask_model
-from ringi.plans.extraction import Extraction
+from ringi.plans.extract import Extraction, extract
+from ringi.plans.extract_with_model import Extractor, ask_model
 from ringi.plans.propose import keep_specs
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
