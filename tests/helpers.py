@@ -19,9 +19,8 @@ from typing import Final
 
 from ringi.app.api import Workspace, open_workspace
 from ringi.app.store import Store
-from ringi.approvals.document import ApprovalRequest, TypedAnswer
+from ringi.approvals.document import ApprovalRequest, RequiredProof, TypedAnswer
 from ringi.approvals.signers import digest_of
-from ringi.approvals.signers_document import RequiredProof
 from ringi.kernel.text import Text
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ALL_SPECS, ActionSpec, SpecSelection

@@ -24,8 +24,7 @@ from ringi.cli.main import main as ringi_main
 from ringi.engine.process import ActionState
 from ringi.engine.run_state import OVER, StepStatus
 from ringi.forges.offer import offer_run
-from ringi.plans.answer_document import NewContent
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import NewContent, PlanStatus
 from ringi.plans.review_merge import merge_if_clean
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.runs.document import Run, StopCode

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from ringi.errors import RingiError
 from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
-from ringi.plans.answer_document import PlanComparison
-from ringi.plans.prompter import RunningChecks
-from ringi.plans.review_loop import ReviewAct, ReviewChoice
+from ringi.plans.document import PlanComparison
+from ringi.plans.review_loop import ReviewAct, ReviewChoice, RunningChecks
 
 Step = ReviewChoice | ReviewAct | Callable[[], object]
 """What the person does next, or what happens elsewhere before that."""

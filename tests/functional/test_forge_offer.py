@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.forge import ForgeKind
 from ringi.engine.run_state import RunPhase, StepStatus
-from ringi.plans.answer_document import NewContent
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import NewContent, PlanStatus
 from ringi.runs.document import Review, StopCode
 from ringi.runs.start import ReviewedRun, add_run
 from ringi.runs.undo import undo_run

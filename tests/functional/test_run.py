@@ -16,8 +16,7 @@ from ringi.approvals.document import TypedAnswer
 from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import BranchRefused, CheckFailed, MainBranch, RunOver, StepNotCommitted, UnfitForRun
 from ringi.kernel.text import Text
-from ringi.plans.answer_document import NewContent
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import NewContent, PlanStatus
 from ringi.plans.tool import PlanTool
 from ringi.runs.document import Review, StopCode
 from ringi.runs.drive import cancel_run

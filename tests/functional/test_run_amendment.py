@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import NoChannel, NotAmended, RunOver
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.plans.answer_document import NewContent
+from ringi.plans.document import NewContent
 from ringi.runs.document import Run, StopCode
 from ringi.runs.drive import RunOptions, cancel_run, run_steps
 from ringi.runs.run_workspace import RunEvent

@@ -18,9 +18,8 @@ from ringi.errors import BadGrant, GrantSpent, NoChannel, NotFound, UnlistedKey,
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.models.usage import Spent
-from ringi.plans.answer_document import NewContent
 from ringi.plans.approve import subject_now, use_grant
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import NewContent, PlanStatus
 from ringi.plans.verify import verify_plan
 from ringi.policy.risk_level import Risk
 from ringi.policy.spec_kind import SpecKind

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import open_workspace, verify_plan
-from ringi.approvals.document import TypedAnswer
+from ringi.approvals.document import RequiredProof, TypedAnswer
 from ringi.approvals.signers import digest_of
-from ringi.approvals.signers_document import RequiredProof
 from ringi.errors import SignatureNeeded
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import MadeUpKeys, RealKey

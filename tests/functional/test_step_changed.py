@@ -11,7 +11,7 @@ import pytest
 from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import CheckFailed
 from ringi.forges.progress import of_run
-from ringi.plans.answer_document import NewContent
+from ringi.plans.document import NewContent
 from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import StopCode
 from tests.functional.beside_desk import walled

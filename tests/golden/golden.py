@@ -15,9 +15,8 @@ from ringi.approvals.document import TypedAnswer
 from ringi.approvals.grant_document import GrantScope
 from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.kernel import codec
-from ringi.plans.answer_document import NewContent
 from ringi.plans.check import add_checks
-from ringi.plans.document import MessageRef
+from ringi.plans.document import MessageRef, NewContent
 from ringi.policy.risk_level import Risk
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ALL_SPECS, ActionSpec, Encoding

@@ -24,11 +24,10 @@ from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.document import ApprovalRequest, TypedAnswer
 from ringi.approvals.grant_document import GrantScope
 from ringi.ledger.connection import DATABASE
-from ringi.plans.answer_document import NewContent
 from ringi.plans.capture import state_now
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import PlanBasis, Trigger
-from ringi.plans.document import MessageRef
+from ringi.plans.document import MessageRef, NewContent
 from ringi.plans.from_patch import file_diffs, propose_change
 from ringi.policy.risk_level import Risk
 from ringi.policy.spec_kind import SpecKind

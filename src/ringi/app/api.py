@@ -7,8 +7,16 @@ from ringi.app.workspace import Workspace, open_workspace
 from ringi.approvals.document import ApprovedPlan, SignedAnswer, TypedAnswer
 from ringi.approvals.grant_document import GrantScope
 from ringi.errors import RingiError
-from ringi.plans.answer_document import DropHunks, DropSpec, NewContent
-from ringi.plans.document import DiffSummary, MessageRef, PlanPreview, PlanRef, ValidationReport
+from ringi.plans.document import (
+    DiffSummary,
+    DropHunks,
+    DropSpec,
+    MessageRef,
+    NewContent,
+    PlanPreview,
+    PlanRef,
+    ValidationReport,
+)
 from ringi.plans.execution import ExecutionResult, FileOpOutcome
 from ringi.plans.tool import PlanTool
 from ringi.policy.spec_kind import SpecKind

@@ -7,7 +7,6 @@ import msgspec
 
 from ringi.approvals import document as approval
 from ringi.approvals import grant_document as grant
-from ringi.approvals import signers_document as signers
 from ringi.approvals import statement as provenance
 from ringi.engine import document as planning
 from ringi.engine import run_plan
@@ -15,7 +14,6 @@ from ringi.kernel import problems
 from ringi.kernel.open_documents import without_extra
 from ringi.ledger import event as events
 from ringi.metrics import document as metrics
-from ringi.plans import answer_document as answer
 from ringi.plans import change_plan, execution, extract, verdict
 from ringi.plans import document as plan
 from ringi.plans import review_data as review
@@ -43,12 +41,12 @@ SCHEMAS: Final[Mapping[str, Any]] = {
     "sync": provenance.Synced,
     "grant": grant.Grant,
     "grant-subject": grant.GrantSubject,
-    "signers-subject": signers.SignersSubject,
+    "signers-subject": approval.SignersSubject,
     "command-start": execution.CommandStart,
     "command-end": execution.CommandEnd,
-    "plan-comparison": answer.PlanComparison,
+    "plan-comparison": plan.PlanComparison,
     "extraction": extract.Extraction,
-    "plan-answer": answer.PlanAnswer,
+    "plan-answer": plan.PlanAnswer,
     "proven": verdict.Proven,
     "proven-session": verdict.ProvenSession,
     "range-verdict": provenance_verdict.RangeVerdict,

@@ -7,9 +7,7 @@ from ringi.approvals.rows import Approvals, GrantRows
 from ringi.kernel.system import Clock, Ids, new_id
 from ringi.ledger.events import PendingProjections
 from ringi.ledger.ledger import Ledger
-from ringi.plans.execution_rows import Executions
-from ringi.plans.rows import Plans
-from ringi.plans.store import PlanRecord, plan_record
+from ringi.plans.rows import Executions, PlanRecord, Plans, plan_record
 from ringi.project.rows import ProjectStates
 from ringi.runs.process_rows import Processes
 from ringi.runs.rows import Runs

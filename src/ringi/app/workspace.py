@@ -21,11 +21,10 @@ from ringi.app.projection import DeferredProjection, Projection
 from ringi.app.store import Store
 from ringi.app.telemetry import telemetry_of
 from ringi.app.upkeep import LedgerUpkeep
-from ringi.approvals.accepted_signers import accepted_lists, configured_proof, offered_lists, signatures_of
-from ringi.approvals.configured_permits import permits_of
 from ringi.approvals.grant import Grants
+from ringi.approvals.permits import Permits
 from ringi.approvals.person import PersonChannel, TerminalPerson
-from ringi.approvals.signers import Signers
+from ringi.approvals.signers import Signers, accepted_lists, configured_proof, offered_lists, signatures_of
 from ringi.config.keys import Config
 from ringi.config.load import load
 from ringi.errors import BranchRefused, Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from ringi.agents.reading import ProjectReader
     from ringi.app.caching import Caching
     from ringi.approvals.forge import ReviewChecks
-    from ringi.approvals.permits import Permits
     from ringi.approvals.signing import Signatures
     from ringi.engine.document import Outline
     from ringi.engine.process import RunFeedback
@@ -65,8 +63,8 @@ if TYPE_CHECKING:
     from ringi.models.open_calls import OpenCalls
     from ringi.models.prompt import Budget, LanguageModel, Prompt
     from ringi.models.usage import TokenUsage
+    from ringi.plans.check import CheckRunner
     from ringi.plans.extract_with_model import Extractor
-    from ringi.plans.rules import CheckRunner
     from ringi.project.context import CodeContext, Context
     from ringi.project.state import ProjectState
     from ringi.provenance.repository import GitRepository
@@ -315,9 +313,9 @@ class Workspace:
         return KnownForges(self.config, self.environment, self.own_places.root)
 
     @cached_property
-    def permits(self) -> "Permits":
+    def permits(self) -> Permits:
         """What the people behind a plan may do."""
-        return permits_of(self.config, self.forges)
+        return Permits(self.config.planning.permissions, self.forges)
 
     @cached_property
     def reviews(self) -> "ReviewChecks | None":

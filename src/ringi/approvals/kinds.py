@@ -10,24 +10,26 @@ from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import (
     Act,
+    ApprovalRequest,
     ApprovalSubject,
     CommitSubject,
     RevisionSubject,
     RunSubject,
     SessionSubject,
     SignedAct,
+    SignersSubject,
     SubjectSpec,
     changes_of,
 )
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.grant_document import GrantSubject
-from ringi.approvals.signers_document import SignersSubject
 from ringi.errors import RingiError
 from ringi.kernel import codec
+from ringi.kernel.system import Ids
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import EventKind
 from ringi.ledger.subject import Subject, SubjectKind
-from ringi.tree.action_spec import SpecSelection, selected
+from ringi.tree.action_spec import ALL_SPECS, SpecSelection, selected
 
 if TYPE_CHECKING:
     from ringi.engine.run_plan import RunPlan
@@ -194,4 +196,31 @@ def of_run(run: Run, plan: RunPlan, workspace: str) -> RunSubject:
         instruction=run.instruction,
         planning_json=plan,
         forge=run.forge or UNSET,
+    )
+
+
+def request_of(
+    about: Subject,
+    version: int,
+    data: bytes,
+    *,
+    ids: Ids,
+    requested_at: str,
+    expires_at: str,
+    selection: SpecSelection = ALL_SPECS,
+    act: Act | UnsetType = UNSET,
+    requester: str | UnsetType = UNSET,
+) -> ApprovalRequest:
+    """Fixes what is asked: the digest of `data` identifies it."""
+    return ApprovalRequest(
+        id=ids() if KINDS[about.kind].asked else "",
+        subject_id=about.id,
+        subject_kind=UNSET if about.kind is SubjectKind.PLAN else about.kind,
+        version=version,
+        selection=selection,
+        digest=codec.digest(data),
+        requested_at=requested_at,
+        expires_at=expires_at,
+        act=act,
+        requester=requester,
     )

@@ -9,8 +9,7 @@ from typing import Final
 
 from ringi.approvals.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.kernel.text import visible
-from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import Difference, OutcomeKind, PlanAnswer, PlanStatus
 from ringi.tree.check_result import CheckResult
 
 _MOST_DIFF: Final = 12_000

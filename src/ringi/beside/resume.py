@@ -26,9 +26,8 @@ from ringi.kernel.codec import digest
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.process.program import program_name
 from ringi.kernel.text import Text
-from ringi.plans.answer_document import PlanAnswer
 from ringi.plans.approve import require_open
-from ringi.plans.document import OPEN, PlanStatus
+from ringi.plans.document import OPEN, PlanAnswer, PlanStatus
 from ringi.plans.preview import effects
 from ringi.tree.copy import CopyRecord, Supervisor, WorkCopy, put
 from ringi.tree.copy_layout import carry_over

@@ -8,8 +8,7 @@ from ringi.cli.app import App
 from ringi.engine.run_state import OVER
 from ringi.errors import Refused
 from ringi.kernel.text import Text
-from ringi.plans.answer_document import PlanComparison
-from ringi.plans.document import PlanDocument, PlanPreview, PlanRef, ValidationReport
+from ringi.plans.document import PlanComparison, PlanDocument, PlanPreview, PlanRef, ValidationReport
 from ringi.plans.facts import facts_of
 from ringi.plans.view import difference_line, issue_lines, plan_lines
 

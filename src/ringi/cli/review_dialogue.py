@@ -12,12 +12,10 @@ from ringi.errors import RingiError
 from ringi.kernel.lines import Line, Style, TextSpan, line
 from ringi.kernel.text import Text
 from ringi.plans import words
-from ringi.plans.answer_document import PlanComparison
 from ringi.plans.diff_view import ConflictHunk, Row, RowKind
-from ringi.plans.document import PlanPreview, PlanStatus
+from ringi.plans.document import PlanComparison, PlanPreview, PlanStatus
 from ringi.plans.facts import facts_of
-from ringi.plans.prompter import RunningChecks
-from ringi.plans.review_loop import ReviewAct, ReviewChoice
+from ringi.plans.review_loop import ReviewAct, ReviewChoice, RunningChecks
 from ringi.plans.review_plan import KEYS
 from ringi.plans.reviewed_plan import ReviewedPlan, preview_of, undecided
 from ringi.plans.view import plan_lines, total_line

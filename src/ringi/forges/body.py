@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ringi.approvals.forge import ForgeTerms
-from ringi.approvals.forge_view import item_number
+from ringi.approvals.view import item_number
 from ringi.engine.instruction import title_of
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_state import RunPhase

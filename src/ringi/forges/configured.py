@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project
-from ringi.approvals.forge_view import NAME_ISSUE
+from ringi.approvals.view import NAME_ISSUE
 from ringi.config.keys import Config, KeyOrigin
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.forges.document import Account

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET
 
 from ringi.approvals.forge import ForgeTerms, Item, ItemKind, Project, task_of
-from ringi.approvals.forge_view import NAME_ISSUE, change_name, item_name
+from ringi.approvals.view import NAME_ISSUE, change_name, item_name
 from ringi.approvals.who import actor_at
 from ringi.engine.language import language_of
 from ringi.engine.request import Request, read_request

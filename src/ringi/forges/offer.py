@@ -14,7 +14,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.approvals.forge import ForgeTerms
-from ringi.approvals.forge_view import change_name, item_name, not_pushed
+from ringi.approvals.view import change_name, item_name, not_pushed
 from ringi.engine.language import language_of
 from ringi.engine.run_state import OVER, RunPhase, StepStatus
 from ringi.errors import (

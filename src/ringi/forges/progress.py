@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.forge import ForgeTerms
-from ringi.approvals.forge_view import change_name
+from ringi.approvals.view import change_name
 from ringi.engine.language import language_of
 from ringi.engine.run_state import OVER, STOPPED, RunPhase, StepStatus
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken

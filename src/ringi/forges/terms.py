@@ -48,7 +48,7 @@ class ApprovedHere(NamedTuple):
 
 def approved_here(workspace: Workspace, created_by: str = "") -> ApprovedHere | None:
     """None if a review there decides about a run that begins now. Raises NoSandbox."""
-    always = workspace.permits.always_asked(created_by, workspace.person.user())
+    always = workspace.permits.check_always_asked(created_by, workspace.person.user())
     if always is not None:
         return ApprovedHere(always, each=True)
     box = agent_sandbox(workspace)

@@ -12,17 +12,19 @@ from msgspec import UNSET, UnsetType
 from ringi.approvals.feedback import Feedback, LineComment
 from ringi.kernel.document import Document
 from ringi.patch.conflict import Conflict
-from ringi.plans.answer_document import OutcomeKind, PlanAnswer, SpecDifference
 from ringi.plans.document import (
     ENDED,
     ApprovalEntry,
     DiffSummary,
     DiffTotals,
     ExecutionLink,
+    OutcomeKind,
+    PlanAnswer,
     PlanDocument,
     PlanPreview,
     PlanRef,
     PlanStatus,
+    SpecDifference,
 )
 from ringi.plans.execution import ExecutionResult
 from ringi.policy.risk_level import Risk, RiskReason

@@ -7,9 +7,9 @@ from ringi.errors import InvalidSpecs, NotYours
 from ringi.kernel.document import Document
 from ringi.kernel.text import Text
 from ringi.mcp import answers, arguments
-from ringi.plans.answer_document import OutcomeKind
-from ringi.plans.document import PlanRef
-from ringi.plans.redact import execute_for_clients, preview_for_clients, with_unquoted
+from ringi.plans.document import OutcomeKind, PlanRef
+from ringi.plans.execute import execute
+from ringi.plans.reading import preview_for_clients, with_unquoted
 
 if TYPE_CHECKING:
     from ringi.app.api import Workspace
@@ -92,7 +92,7 @@ def _request(workspace: "Workspace", given: arguments.RequestApproval, _: str) -
 def _execute(workspace: "Workspace", given: arguments.OfPlan, _: str) -> answers.Executed:
     plan_id = workspace.plan.find(given.plan_id)
     try:
-        result = execute_for_clients(workspace, plan_id)
+        result = execute(workspace, plan_id, leaves=True)  # with the answer
     finally:
         workspace.flush()
     ref, step = workspace.plan.ref(plan_id), answers.next_step(workspace.plan.answer(plan_id))

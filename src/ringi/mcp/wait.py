@@ -17,8 +17,8 @@ from ringi.mcp.answers import Waited
 from ringi.mcp.render import english
 from ringi.mcp.worker import Worker
 from ringi.models.prompt import ModelProgress
-from ringi.plans.answer_document import PlanAnswer
-from ringi.plans.redact import answer_for_clients
+from ringi.plans.document import PlanAnswer
+from ringi.plans.reading import answer_for_clients
 from ringi.sessions import view as session_view
 
 if TYPE_CHECKING:

@@ -21,12 +21,19 @@ from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Patch
 from ringi.patch.render import Rendered
 from ringi.patch.rework import drop_hunks
-from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
-from ringi.plans.document import PlanDocument, StoredPlan, ValidationReport, with_state
-from ringi.plans.effects import Effect, Invalid, content_of, difference, pack, rendering
+from ringi.plans.document import (
+    Amendment,
+    DropHunks,
+    DropSpec,
+    NewContent,
+    PlanDocument,
+    StoredPlan,
+    ValidationReport,
+    with_state,
+)
+from ringi.plans.effects import Effect, Invalid, content_of, difference, pack, rendering, rules_of
 from ringi.plans.preview import effects_now, render_now
 from ringi.plans.propose import by_person, next_version, refuse_fixed, require_as_seen, save_version, since_of
-from ringi.plans.rules import rules_of
 from ringi.plans.validate import Validated, misfits, validate, why_of
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, ActionSpecExt

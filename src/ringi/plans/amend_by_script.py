@@ -9,8 +9,7 @@ from ringi.approvals.who import refuse_agent
 from ringi.errors import AmendedTwice, LostRace, NotFound, PlanChanged
 from ringi.kernel.text import Text
 from ringi.plans.answer import CommentChange, drafted, replace_comments
-from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
-from ringi.plans.document import PlanDocument
+from ringi.plans.document import Amendment, DropHunks, DropSpec, NewContent, PlanDocument
 from ringi.plans.effects import pack
 from ringi.plans.review_document import path_after, spec_at
 from ringi.plans.reviewed_plan import ReviewedPlan, comment_on, path_of

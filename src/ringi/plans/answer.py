@@ -13,12 +13,19 @@ from ringi.approvals.who import actor_at
 from ringi.errors import InvalidSpecs, NotFound
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind, NewEvent
-from ringi.plans.answer_document import OutcomeKind, PlanAnswer
-from ringi.plans.document import OPEN, PlanDocument, PlanStatus, StoredPlan, with_state
+from ringi.plans.approve import outcome
+from ringi.plans.document import (
+    OPEN,
+    OutcomeKind,
+    PlanAnswer,
+    PlanDocument,
+    PlanStatus,
+    StoredPlan,
+    with_state,
+)
 from ringi.plans.effects import Effect, Invalid
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import require_as_seen
-from ringi.plans.request import outcome
 from ringi.plans.status import refusal
 from ringi.plans.versions import compare
 from ringi.policy.spec_kind import CHANGING

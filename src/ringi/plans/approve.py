@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -14,10 +14,13 @@ from msgspec import UNSET
 from ringi.approvals.cover import SubjectHistory, covering_approval
 from ringi.approvals.document import (
     Approval,
+    ApprovalOutcome,
     ApprovalRequest,
     ApprovalSubject,
     ApprovedPlan,
+    Cancelled,
     Declined,
+    ExpiredRequest,
     Proof,
     SignedAct,
     files_of,
@@ -25,17 +28,19 @@ from ringi.approvals.document import (
 from ringi.approvals.feedback import Feedback, FeedbackKind
 from ringi.approvals.grant import Grants
 from ringi.approvals.grant_document import Grant
-from ringi.approvals.kinds import of_plan
-from ringi.approvals.permits import refused_danger
+from ringi.approvals.kinds import KINDS, of_plan, request_of
+from ringi.approvals.permits import check_danger
 from ringi.approvals.proof import StatementContext, approval_of, compose, prove, require_answer
-from ringi.approvals.request import request_of
-from ringi.approvals.who import actor_at, asks_for_own, refuse_agent, require_own
+from ringi.approvals.who import actor_at, asks_for_own, refuse_agent, require_own, require_settable
 from ringi.errors import (
     Expired,
     GrantRefused,
     InvalidSpecs,
     LostRace,
+    NoChannel,
     NotFound,
+    NotRequested,
+    NotYours,
     SignatureRefused,
     SignatureUnchecked,
     Stale,
@@ -43,7 +48,7 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
-from ringi.ledger.event import Actor, EventKind, NewEvent
+from ringi.ledger.event import Actor, Event, EventKind, NewEvent
 from ringi.plans import attest
 from ringi.plans.change import require_valid
 from ringi.plans.commit import commit_subject
@@ -51,17 +56,16 @@ from ringi.plans.document import (
     PLAN_MACHINE,
     ApprovalEntry,
     PlanDocument,
+    PlanState,
     PlanStatus,
     StoredPlan,
     with_state,
 )
-from ringi.plans.effects import content_of
+from ringi.plans.effects import content_of, rules_of
 from ringi.plans.place import require_here
-from ringi.plans.propose import refuse_rejected, require_as_seen
-from ringi.plans.request import open_request
-from ringi.plans.rules import rules_of
+from ringi.plans.propose import proposed_by, refuse_rejected, require_as_seen
+from ringi.plans.rows import PlanRecord
 from ringi.plans.status import advance, refusal
-from ringi.plans.store import PlanRecord
 from ringi.plans.validate import misfits
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, SpecSelection, selected
@@ -159,7 +163,7 @@ def _require_fit(workspace: Workspace, stored: StoredPlan, selection: SpecSelect
     if changed := unlike_their_hashes(specs):
         why = Text("the content of {path} is not what its hash says", path=changed[0].base.path)
         raise InvalidSpecs(plan=name, issues=why)
-    if danger := refused_danger(workspace, lambda: stored.document, specs):
+    if danger := check_danger(workspace, lambda: stored.document, specs):
         raise InvalidSpecs(plan=name, issues=danger)
     if wrong := differing(workspace.tree, files_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
@@ -337,3 +341,84 @@ def subject_now(
         sandboxed=workspace.commands.sandboxed() if runs else UNSET,
         commit=commit_subject(workspace, document, specs),
     )
+
+
+_UNDECIDED: Final = frozenset([PlanStatus.PROPOSED, PlanStatus.PENDING_REVIEW])
+
+
+def discard(workspace: Workspace, plan_id: str, reason: str, *, own: bool) -> PlanState:
+    with workspace.store.transaction() as transaction:
+        stored = transaction.plans.get(plan_id)
+        status = advance(stored.document, f"p{stored.number}", PlanStatus.DISCARDED)
+        _require_permission(workspace, stored, own=own)
+        document = with_state(stored.document, status=status)
+        event = NewEvent(EventKind.DISCARDED, Actor.AI if own else Actor.USER, reason)
+        return transaction.plans.save(stored, document, event).document.state
+
+
+def _require_permission(workspace: Workspace, stored: StoredPlan, *, own: bool) -> None:
+    """A person may discard any plan, an agent only its own, as long as nobody has decided."""
+    name = f"p{stored.number}"
+    why = workspace.person.agent()
+    if own:
+        require_settable(workspace.person, stored)
+        if proposed_by(workspace, stored.document.plan.id) is Actor.USER:
+            raise NotYours(plan=name, name=workspace.person.requester())
+        decided = stored.document.state.status not in _UNDECIDED
+        why = Text("only a person discards a plan that was decided.") if decided else None
+    if why is not None:
+        raise NoChannel(why=why, command=f"ringi discard {name}")
+
+
+def open_request(workspace: Workspace, record: PlanRecord, selection: SpecSelection) -> ApprovalRequest:
+    """The newest request for exactly this, if it is still open. Raises NotRequested, Expired."""
+    name, version = f"p{record.plan.number}", record.plan.document.plan.version
+    for asked in reversed(record.requests):
+        if (asked.version, asked.selection, asked.act) == (version, selection, UNSET):
+            if _ended_by(asked, record.events):
+                break
+            return require_time(workspace, asked, name)
+    raise NotRequested(plan=name)
+
+
+def require_time(workspace: Workspace, asked: ApprovalRequest, name: str) -> ApprovalRequest:
+    if asked.expires_at < workspace.clock.now():
+        raise Expired(plan=name, when=asked.expires_at)
+    return asked
+
+
+def _ended_by(asked: ApprovalRequest, events: Iterable[Event]) -> Event | None:
+    """The first event that decided or ended the request: it is answered once."""
+    kind = KINDS[asked.about.kind]
+    ending = kind.given | kind.refused | kind.overtaken
+    found: Event | None = None
+    for event in events:
+        if event.event is EventKind.APPROVAL_REQUESTED and event.reason == asked.digest:
+            found = None
+        elif found is None and event.event in ending:
+            found = event
+    return found
+
+
+def outcome(workspace: Workspace, plan_id: str) -> ApprovalOutcome | None:
+    """How the newest request ended; None while it is open."""
+    record = workspace.store.record(plan_id)
+    if not record.requests:
+        return None
+    asked = record.requests[-1]
+    event = _ended_by(asked, record.events)
+    if event is None:
+        expired = asked.expires_at < workspace.clock.now()
+        return ExpiredRequest(asked.expires_at) if expired else None
+    if event.event in KINDS[asked.about.kind].given:
+        given = next((one for one in record.approvals if one.evidence == event.evidence), None)
+        if given and given.request_id == asked.id:
+            return ApprovedPlan(given)
+        return Cancelled(str(Text("another request for the plan was answered")))
+    if event.event is EventKind.DECLINED:
+        return Declined(event.reason, record.plan.document.state.comments)
+    if event.event is EventKind.SENT_BACK:
+        return Cancelled(event.reason)
+    if event.event is EventKind.DISCARDED:
+        return Cancelled(str(Text("the plan was discarded")))
+    return Cancelled(str(Text("the plan was changed since: {event}", event=str(event.event))))

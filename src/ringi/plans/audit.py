@@ -13,10 +13,12 @@ from ringi.approvals.document import (
     ApprovalSubject,
     ProofKind,
     ProofRecord,
+    RequiredProof,
     RevisionSubject,
     RunSubject,
     SessionSubject,
     SignedAct,
+    SignersSubject,
     Strength,
 )
 from ringi.approvals.forge import ForgeTerms, ItemKind, ReviewHow
@@ -25,7 +27,6 @@ from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject, coun
 from ringi.approvals.kinds import KINDS, Bound, as_written
 from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.approvals.signers import as_lists, signature_needed
-from ringi.approvals.signers_document import RequiredProof, SignersSubject
 from ringi.approvals.signing import Signatures, SignerList
 from ringi.approvals.statement import read_signed, said_or_none
 from ringi.errors import NotFound, SignatureRefused, SignatureUnchecked, UnlistedKey

@@ -39,11 +39,10 @@ from ringi.plans.change_plan import (
     Trigger,
 )
 from ringi.plans.document import PLAN_MACHINE, PlanStatus, StoredPlan, with_state
-from ringi.plans.effects import Effect, Invalid, content_of, effects_of, rendering
+from ringi.plans.effects import Effect, Invalid, content_of, effects_of, rendering, rules_of
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.preview import paths_of
 from ringi.plans.propose import NO_REMARKS, Remarks, new_plan, propose_whole, refuse_superseded
-from ringi.plans.rules import rules_of
 from ringi.plans.validate import validate
 from ringi.policy.risk import change_risk
 from ringi.policy.risk import words as risk_words

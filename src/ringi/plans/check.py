@@ -8,8 +8,8 @@ If a crash interrupts them, they count as failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import UNSET
 
@@ -48,6 +48,20 @@ CANNOT_RUN: Final = 126
 """A shell's exit code for a file that cannot be executed."""
 
 Files = dict[str, tuple[bytes, int] | None]
+
+
+class CheckRunner(Protocol):
+    def sandboxed(self) -> bool:
+        """Whether commands of a plan run in a sandbox in checks before its execution."""
+
+    def __call__(
+        self, commands: Sequence[str], files: Mapping[str, tuple[bytes, int] | None], phase: CheckPhase,
+        reviewer: int = 0,
+    ) -> tuple[CheckResult, ...]:  # fmt: skip
+        """Runs in a copy of the workspace with these files replaced (bytes, permission bits; None: deleted).
+
+        Stops at the first that fails. The copy is kept for the process `reviewer`, which removes it.
+        """
 
 
 def require_before(

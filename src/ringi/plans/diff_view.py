@@ -20,7 +20,7 @@ from ringi.patch.context import with_context
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Hunk
 from ringi.plans import words
-from ringi.plans.answer_document import PlanComparison
+from ringi.plans.document import PlanComparison
 from ringi.plans.merge import OpenConflict
 from ringi.plans.view import difference_span
 

@@ -5,11 +5,11 @@ import binascii
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
-from ringi.config.keys import UNJUDGED, LimitsConfig
+from ringi.config.keys import UNJUDGED, LimitsConfig, RiskConfig, RunConfig
 from ringi.errors import BadDocument
 from ringi.kernel.codec import NOT_TEXT, digest
 from ringi.kernel.text import Text
@@ -18,12 +18,14 @@ from ringi.patch.merge import written_since
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import PatchKind
 from ringi.patch.render import FileSide, Rendered, render, render_move
-from ringi.plans.rules import Rules
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ActionSpec, Encoding
 from ringi.tree.file_state import FileState
 from ringi.tree.paths import normalise
 from ringi.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 MERGEABLE: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH, SpecKind.DELETE])
 """Kinds about one file, which can be merged with a file that changed meanwhile."""
@@ -31,6 +33,20 @@ _MODE: Final = re.compile(r"0[0-7]{3}")
 _EXECUTABLE: Final = "100755"
 _USUAL_FOLDER: Final = "0777"
 """The umask applies when the folder is made."""
+
+
+class Rules(NamedTuple):
+    """What the specs of a plan have to keep to, and what new files look like here."""
+
+    limits: LimitsConfig
+    risk: RiskConfig
+    run: RunConfig
+    new_file_mode: int
+
+
+def rules_of(workspace: "Workspace") -> Rules:
+    config = workspace.config
+    return Rules(config.limits, config.risk, config.run, workspace.new_file_mode)
 
 
 class SeenFile(Protocol):

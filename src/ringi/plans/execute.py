@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import Act, Approval, ApprovalSubject, files_of
-from ringi.approvals.permits import refused_danger
+from ringi.approvals.permits import check_danger
 from ringi.errors import (
     CheckFailed,
     Expired,
@@ -40,9 +40,9 @@ from ringi.plans.preview import after_bytes
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.reading import require_free
 from ringi.plans.recover import Recovery
+from ringi.plans.rows import PlanRecord
 from ringi.plans.status import refusal
 from ringi.plans.steps import end_command
-from ringi.plans.store import PlanRecord
 from ringi.plans.units import numbered
 from ringi.plans.validate import embedded
 from ringi.policy.spec_kind import SpecKind
@@ -72,7 +72,7 @@ def execute(workspace: Workspace, plan_id: str, *, leaves: bool = False) -> Exec
             require_free(workspace, stored, leaves=leaves)
         specs = _remaining(workspace, record, approval)
         _require_runnable(workspace, stored, specs, cut_off(workspace, record.executions))
-        if why := refused_danger(workspace, lambda: stored.document, specs):
+        if why := check_danger(workspace, lambda: stored.document, specs):
             raise InvalidSpecs(plan=f"p{stored.number}", issues=why)
         planned = stored.document.state.planned_checks
         checked = check.require_before(workspace, stored, planned) if approval and planned else ()

@@ -25,7 +25,6 @@ from ringi.models.usage import Purpose
 from ringi.patch.repair import normalise
 from ringi.plans.extract import Extraction, extract
 from ringi.plans.reading import guarded
-from ringi.plans.rules import plan_id_of
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ActionSpec
 
@@ -70,7 +69,7 @@ class Extractor:
         `with_model` passes what could not be placed to the configured model. Raises ModelFailed,
         UnknownModel, NoModelKey, NoExtra.
         """
-        stored = self._workspace.store.plans.get(plan_id_of(self._workspace, plan_id))
+        stored = self._workspace.store.plans.get(self._workspace.store.plans.id_of(plan_id))
         content = stored.document.plan.content
         found = extract(content)
         return ask_model(self._workspace, content, found, on_progress) if with_model else found

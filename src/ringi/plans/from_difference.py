@@ -13,10 +13,9 @@ from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, shorten_path, storable
 from ringi.ledger.event import Actor
 from ringi.plans.document import Overlap, PlanRef
-from ringi.plans.effects import mode_after, pack
+from ringi.plans.effects import Rules, mode_after, pack, rules_of
 from ringi.plans.propose import as_seen, set_specs
 from ringi.plans.renames import with_renames
-from ringi.plans.rules import Rules, rules_of
 from ringi.plans.titles import title_of_specs
 from ringi.plans.validate import Basis
 from ringi.policy.spec_kind import SpecKind

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from ringi.approvals.who import actor_at
 from ringi.errors import ChangeRefused, Conflicting, NoDiff, NotAnEdit, NotFound, PatchMismatch, PathRefused
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
-from ringi.models.prompt import OnProgress
+from ringi.models.prompt import Material, NewExplanation, OnProgress, Prompt
+from ringi.models.usage import Purpose
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import PLAIN_MODE, Patch, dump
 from ringi.patch.render import FileDelta, FileSide, render_patch
@@ -19,12 +22,11 @@ from ringi.patch.repair import normalise
 from ringi.plans import change as change_plans
 from ringi.plans.capture import Progress, state_now
 from ringi.plans.change import GROUP, Affected, ChangeDraft, Explained
-from ringi.plans.change_plan import FileDiff
-from ringi.plans.effects import effects_of, git_mode, mode_after, pack, rendering
-from ringi.plans.explain import explain
+from ringi.plans.change_plan import FileDiff, PlanExplanation
+from ringi.plans.effects import effects_of, git_mode, mode_after, pack, rendering, rules_of
 from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merged_specs, open_conflicts
 from ringi.plans.propose import NO_REMARKS, Remarks
-from ringi.plans.rules import rules_of
+from ringi.policy.masking import mask_secrets
 from ringi.policy.spec_kind import SpecKind
 from ringi.project.dependencies import dependents, unknown_users
 from ringi.tree.action_spec import ActionSpec
@@ -67,11 +69,6 @@ def propose_change(
         )
 
     return change_plans.propose_change(workspace, change, state, affected_by, explain)
-
-
-def explained(workspace: Workspace, change: ChangeDraft, on_progress: OnProgress) -> Explained:
-    """In the words of the model, if one is set."""
-    return explain(workspace, change, on_progress)
 
 
 def propose_again(workspace: Workspace, plan_id: str, decisions: Decisions = UNDECIDED) -> str:
@@ -227,3 +224,34 @@ def _whole(workspace: Workspace, change: FileDelta) -> ActionSpec:
     content, encoding = pack(change.new.data)
     kind = SpecKind.CREATE if old is None else SpecKind.WRITE
     return ActionSpec(kind, change.path, content, encoding=encoding, mode=bits, group=GROUP)
+
+
+_MOST_EXPLAINED: Final = 50_000
+"""Characters of all diffs together."""
+_EXPLAIN: Final = (
+    "Explain a change of a software project to the person who will approve or refuse it. Use only what the "
+    "title, the diagnostics and the diffs say: no guesses, no praise, no advice whether to approve. summary: "
+    "what changes, in one sentence. details: what it does file by file, and what a reviewer should look at, "
+    "in a few sentences; may be empty. Write in the language of the title."
+)
+
+
+def explain_change(workspace: Workspace, change: ChangeDraft, on_progress: OnProgress) -> Explained:
+    """In the words of the model; empty if none is set.
+
+    Raises ModelFailed, UnknownModel, NoModelKey, NoExtra.
+    """
+    prompt = Prompt(Purpose.EXPLANATION, _EXPLAIN, tuple(_material(change)))
+    budget = workspace.budget
+    answer = workspace.model().ask(prompt, NewExplanation, budget, on_progress)
+    said = PlanExplanation(answer.value.summary, answer.value.details)
+    return Explained(said, answer.model) if any(msgspec.structs.astuple(said)) else Explained()
+
+
+def _material(change: ChangeDraft) -> Iterator[Material]:
+    yield Material("title", change.content)
+    if named := change.basis.related_diagnostics:
+        yield Material("diagnostics", "\n".join(f"{one.file}:{one.line}: {one.message}" for one in named))
+    # A secret in a file must not leave with its diff.
+    diffs = mask_secrets("".join(diff.diff for diff in change.diffs))
+    yield Material("diffs", diffs if len(diffs) <= _MOST_EXPLAINED else diffs[:_MOST_EXPLAINED] + "\n[…]")

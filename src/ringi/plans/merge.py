@@ -20,8 +20,7 @@ from ringi.patch.file_merge import ConflictedFile, MergedFile, merge_file
 from ringi.patch.merge import Conflicted, RegionKind, assembled
 from ringi.patch.render import FileSide, Rendered, render, render_move
 from ringi.plans.document import PlanDocument
-from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, pack
-from ringi.plans.rules import rules_of
+from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, pack, rules_of
 from ringi.plans.validate import Basis, SeenBefore, Since
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, ActionSpecExt, Encoding

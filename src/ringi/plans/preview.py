@@ -24,12 +24,12 @@ from ringi.plans.effects import (
     effects_of,
     looking,
     rendering,
+    rules_of,
     your_lines,
 )
 from ringi.plans.merge import changed_files, file_merge, is_changed, seen_before
 from ringi.plans.overlaps import overlaps
 from ringi.plans.place import to_show
-from ringi.plans.rules import rules_of
 from ringi.policy.risk import score
 from ringi.policy.risk import your_lines as your_lines_reason
 from ringi.policy.risk_level import Risk, RiskCode, RiskReason, highest

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ringi.approvals.permits import refused_danger
+from ringi.approvals.permits import check_danger
 from ringi.approvals.who import actor_at, refuse_agent, require_own, require_settable
 from ringi.errors import (
     ChangeFixed,
@@ -39,13 +39,12 @@ from ringi.plans.document import (
     title_of,
     with_state,
 )
-from ringi.plans.effects import MERGEABLE
+from ringi.plans.effects import MERGEABLE, rules_of
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.place import require_here
 from ringi.plans.preview import paths_of, render_now
 from ringi.plans.reading import without_lines
 from ringi.plans.renames import with_renames
-from ringi.plans.rules import rules_of
 from ringi.plans.status import advance, is_sent_back
 from ringi.plans.validate import Basis, SeenBefore, Since, Validated, validate, with_problems
 from ringi.policy.risk import score
@@ -263,7 +262,7 @@ def set_specs(
 
 def permitted(workspace: Workspace, document: Callable[[], PlanDocument], validated: Validated) -> Validated:
     """With what is wrong if one of those who ask for it may not."""
-    why = refused_danger(workspace, document, validated.report.normalized)
+    why = check_danger(workspace, document, validated.report.normalized)
     return validated if why is None else with_problems(validated, [why])
 
 

@@ -1,16 +1,21 @@
-"""Reading is free, except for what git ignores, what may hold credentials, and what leaves over MCP."""
+"""Reading is free, except for what git ignores, what may hold credentials, and what leaves over MCP.
+
+A diff shows what is in a file, so a plan that changes such a file would be a way to read it: clients over MCP
+do not get that diff.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from ringi.approvals.feedback import LineComment
 from ringi.errors import ReadNotApproved, RingiError
 from ringi.kernel.text import Text
 from ringi.patch.parse import parse_patch
-from ringi.plans.document import PlanDocument, StoredPlan
+from ringi.plans.document import PlanAnswer, PlanDocument, PlanPreview, StoredPlan, with_state
 from ringi.plans.effects import Invalid, content_of
 from ringi.plans.validate import Validated
 from ringi.policy.files import is_credential
@@ -105,3 +110,41 @@ def kept(workspace: Workspace, text: str) -> str:
 def _start(text: str, limit: int) -> str:
     data = text.encode("utf-8", "backslashreplace")
     return text if len(data) <= limit else data[:limit].decode("utf-8", "ignore")
+
+
+NOT_SHOWN: Final = "(not shown: git ignores this file, or it may hold credentials)\n"
+
+
+def preview_for_clients(workspace: Workspace, plan: str) -> PlanPreview:
+    document, found = workspace.plan.get(plan), workspace.plan.preview(plan)
+    hidden = _specs(document, guarded_in(workspace, document))
+    diffs = (
+        replace(part, diff=NOT_SHOWN) if part.spec_id in hidden and part.diff else part
+        for part in found.diffs
+    )
+    return replace(found, diffs=tuple(diffs)) if hidden else found
+
+
+def with_unquoted(workspace: Workspace, document: PlanDocument) -> PlanDocument:
+    """Without the lines of such files that a person commented on."""
+    comments = document.state.comments or ()
+    hidden = guarded(workspace, (one.path for one in comments))
+    return with_state(document, comments=_unquoted(comments, hidden)) if hidden else document
+
+
+def answer_for_clients(workspace: Workspace, plan: str) -> PlanAnswer:
+    answer = workspace.plan.answer(plan)
+    paths = {one.path for one in answer.changed} | {one.path for one in answer.comments}
+    hidden = guarded(workspace, paths)
+    changed = (replace(one, diff=NOT_SHOWN) if one.path in hidden else one for one in answer.changed)
+    comments = _unquoted(answer.comments, hidden)
+    return replace(answer, changed=tuple(changed), comments=comments) if hidden else answer
+
+
+def _unquoted(comments: Iterable[LineComment], paths: Container[str]) -> tuple[LineComment, ...]:
+    return tuple(replace(given, quote="") if given.path in paths else given for given in comments)
+
+
+def _specs(document: PlanDocument, paths: Iterable[str]) -> set[str]:
+    found = set(paths)
+    return {spec.id for spec in document.state.action_specs if found.intersection(paths_in(spec))}

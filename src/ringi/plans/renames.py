@@ -9,8 +9,7 @@ import msgspec
 from ringi.errors import Refused, StorageFailed
 from ringi.patch.renames import renames
 from ringi.patch.render import FileSide, is_binary, render_move
-from ringi.plans.effects import Effect, Invalid, Known, SeenFile, effects_of, git_mode, pack
-from ringi.plans.rules import Rules
+from ringi.plans.effects import Effect, Invalid, Known, Rules, SeenFile, effects_of, git_mode, pack
 from ringi.plans.validate import Basis
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ActionSpec, Encoding

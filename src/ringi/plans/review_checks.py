@@ -4,7 +4,7 @@ from ringi.errors import NoSandbox
 from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans.check import commands_of
-from ringi.plans.prompter import PlanPrompter, RunningChecks, StartChecks
+from ringi.plans.review_loop import PlanPrompter, RunningChecks, StartChecks
 from ringi.plans.review_view import check_outcome
 from ringi.plans.reviewed_plan import ReviewedPlan
 

@@ -4,7 +4,7 @@ What a person can do with a plan is in `plan_review.py`, with a planning session
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -13,6 +13,7 @@ from ringi.errors import RingiError
 from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans.diff_view import Row
+from ringi.plans.document import PlanComparison
 from ringi.plans.merge import OpenConflict
 
 
@@ -184,3 +185,41 @@ ACTS_OF_ANY: Final[Mapping[ReviewAct, Callable[[ReviewLoop[Any, Any], ReviewChoi
     ReviewAct.QUIT: lambda *_: ReviewEnd.LEFT,
     ReviewAct.INTERRUPT: lambda *_: ReviewEnd.INTERRUPTED,
 }
+
+
+class RunningChecks(Protocol):
+    """The plan's checks, running during the review."""
+
+    @property
+    def seconds(self) -> int: ...
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def why_not(self) -> Text | None:
+        """Why they could not run; None if they ran, whatever the result."""
+
+    def wait(self) -> None: ...
+    def stop(self) -> None:
+        """Ends the checks and every process they started."""
+
+
+StartChecks = Callable[[str], RunningChecks]
+"""Starts the checks of the plan with this id."""
+
+
+class PlanPrompter(ReviewPrompter, Protocol):
+    def show_delta(self, found: PlanComparison) -> None: ...
+    def refuse(self, text: Text) -> None:
+        """Shown in place of a question; ignores what the person keeps typing."""
+
+    def edit(self, path: str, data: bytes, line: int) -> tuple[bytes, int]:
+        """The content after the person's editor, and its exit code; 0 is no line in particular."""
+
+    def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
+        """Calls `done` when they end: either blocks until then, or returns False and calls it later.
+
+        With `until_end` it blocks, unless the person does not want to wait.
+        """
+
+    def tell_checks(self, said: TextSpan | None, output: Sequence[str] = ()) -> None:
+        """Shows the checks' result, with the end of a failed one's output."""

@@ -16,9 +16,8 @@ from ringi.plans import review_view as views
 from ringi.plans.diff_view import Row, RowKind
 from ringi.plans.document import PlanStatus
 from ringi.plans.merge import OpenConflict, changed_files, merged_specs, open_conflicts
-from ringi.plans.prompter import PlanPrompter
 from ringi.plans.propose import set_specs
-from ringi.plans.review_loop import ReviewAct, ReviewChoice
+from ringi.plans.review_loop import PlanPrompter, ReviewAct, ReviewChoice
 from ringi.plans.reviewed_plan import ReviewedPlan, undecided
 
 NOTHING_LEFT: Final = Text("Nothing of it is left: your files have it already, or your own version stays.")

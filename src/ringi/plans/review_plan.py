@@ -27,9 +27,17 @@ from ringi.plans import review_view as views
 from ringi.plans.check import describe_end, failing_test
 from ringi.plans.diff_view import Row, RowKind
 from ringi.plans.document import PlanDocument, PlanStatus, comments_now
-from ringi.plans.prompter import PlanPrompter, StartChecks
 from ringi.plans.review_checks import ReviewCheckRuns
-from ringi.plans.review_loop import ACTS_OF_ANY, ReviewAct, ReviewChoice, ReviewEnd, ReviewLoop, rejected
+from ringi.plans.review_loop import (
+    ACTS_OF_ANY,
+    PlanPrompter,
+    ReviewAct,
+    ReviewChoice,
+    ReviewEnd,
+    ReviewLoop,
+    StartChecks,
+    rejected,
+)
 from ringi.plans.review_merge import (
     AFTER_CONFLICTS,
     DECIDING,

@@ -20,8 +20,8 @@ from ringi.plans.document import (
     PlanStatus,
     comments_now,
 )
-from ringi.plans.lost_tests import lost_tests
 from ringi.plans.preview import diff_summary
+from ringi.plans.view import lost_tests
 from ringi.plans.waiting_view import standing
 from ringi.policy.risk_level import Risk
 from ringi.tree.check_result import CheckResult

@@ -20,16 +20,26 @@ from ringi.patch.conflict import Decision
 from ringi.patch.patch import Hunk
 from ringi.plans import answer, words
 from ringi.plans import review_view as views
-from ringi.plans.answer_document import Amendment, DropHunks, DropSpec, NewContent
 from ringi.plans.commit import announced
 from ringi.plans.diff_view import MOST_NOTES, ConflictHunk, DiffSection, SectionContent, hunks_of
-from ringi.plans.document import OPEN, Overlap, PlanDocument, PlanPreview, PlanRef, PlanStatus, comments_now
-from ringi.plans.effects import Effect, Invalid, effects_of, looking, pack, rendering
+from ringi.plans.document import (
+    OPEN,
+    Amendment,
+    DropHunks,
+    DropSpec,
+    NewContent,
+    Overlap,
+    PlanDocument,
+    PlanPreview,
+    PlanRef,
+    PlanStatus,
+    comments_now,
+)
+from ringi.plans.effects import Effect, Invalid, effects_of, looking, pack, rendering, rules_of
 from ringi.plans.merge import Decisions, FileMerge, Key, OpenConflict, file_merge
 from ringi.plans.overlaps import overlaps
 from ringi.plans.preview import effects_done, lost_lines, preview, risk_now
 from ringi.plans.propose import keep_specs, refuse_rejected, set_specs
-from ringi.plans.rules import rules_of
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt
 from ringi.tree.tree import differing
@@ -427,3 +437,27 @@ def _of_merge(merge: FileMerge, notes: Sequence[TextSpan], decisions: Decisions,
         fits=False,
         binary=rendered.binary,
     )
+
+
+class News:
+    """Notices changes made to the plan elsewhere during the review; reports each once."""
+
+    def __init__(self, plan: ReviewedPlan) -> None:
+        self._plan = plan
+        self._told: tuple[int, PlanStatus] | None = None
+
+    def look(self) -> TextSpan | None:
+        status, now = self._plan.status, self._plan.moved_on()
+        if now is None:
+            self._told = None
+            return None
+        version, became = now.plan.version, now.state.status
+        if self._told == (version, became):
+            return None
+        self._told = (version, became)
+        if became in {PlanStatus.PENDING_REVIEW, status}:
+            line = Text("The plan was changed: version {version}. [s] shows it.", version=version)
+        else:
+            name = self._plan.name
+            line = Text("{plan} was decided elsewhere: {status}", plan=name, status=words.STATUS[became])
+        return TextSpan(line, Style.WARNING)

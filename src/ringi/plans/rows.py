@@ -2,18 +2,20 @@
 
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
+from ringi.approvals.document import Approval, ApprovalRequest
+from ringi.approvals.rows import as_approval, as_request
 from ringi.errors import LostRace, NotFound
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger import subject
 from ringi.ledger.connection import Row, as_bytes, translate_errors
-from ringi.ledger.event import Counts, NewEvent
-from ringi.ledger.events import EventFacts, text_of
+from ringi.ledger.event import Counts, Event, NewEvent
+from ringi.ledger.events import EventFacts, as_event, text_of
 from ringi.ledger.ledger import Ledger
 from ringi.ledger.subject import run_of_requester
 from ringi.plans.document import (
@@ -26,6 +28,14 @@ from ringi.plans.document import (
     files_changed,
     undone_at,
     with_state,
+)
+from ringi.plans.execution import (
+    CommandEnd,
+    CommandStart,
+    ExecutionIntent,
+    ExecutionResult,
+    StoredCommand,
+    StoredIntent,
 )
 from ringi.tree.action_spec import ActionSpecExt
 
@@ -77,6 +87,7 @@ _PREVIEWS: Final = (
 _CHECKING: Final = "checking"
 _COUNTED: Final = "plans"
 _LONGEST_NUMBER: Final = 18
+_WHOLE_ID: Final = len("00000000-0000-0000-0000-000000000000")
 _EVERYTHING: Final = -1
 _CLOSE_CHANGE: Final = "DELETE FROM open_changes WHERE plan_id = ?"
 
@@ -110,6 +121,10 @@ class Plans:
         if (beginning := self._ledger.find_id(_IDS_FROM, name, prefix, prefix)) is not None:
             return beginning
         raise NotFound(what=Text("plan"), name=name)
+
+    def id_of(self, name: str) -> str:
+        """As `find`, but a whole id need not be known."""
+        return name.lower() if len(name) == _WHOLE_ID else self.find(name)
 
     def get(self, plan_id: str) -> StoredPlan:
         found = self._ledger.select(_PLAN, plan_id)
@@ -331,4 +346,126 @@ def ref_of(document: PlanDocument, number: int, updated_at: str) -> PlanRef:
         superseded=True if document.change and document.change.superseded_at else UNSET,
         step=document.step,
         called_by=UNSET if document.step else run_of_requester(plan.requester or "") or UNSET,
+    )
+
+
+_UNFINISHED: Final = "SELECT intent FROM executions WHERE result IS NULL ORDER BY at"
+_ADD_INTENT: Final = (
+    "INSERT INTO executions (id, plan_id, at, intent)"
+    " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM executions), ?)"
+)
+_ADD_RESULT: Final = "UPDATE executions SET result = ? WHERE id = ? AND result IS NULL"
+_EXECUTIONS: Final = "SELECT intent, result FROM executions WHERE plan_id = ? ORDER BY at"
+_INTENT: Final = "SELECT intent FROM executions WHERE id = ?"
+_START_COMMAND: Final = (
+    "INSERT INTO commands (execution_id, spec_id, at, started)"
+    " VALUES (?, ?, (SELECT COALESCE(MAX(at), 0) + 1 FROM commands), ?)"
+)
+_END_COMMAND: Final = "UPDATE commands SET ended = ? WHERE execution_id = ? AND spec_id = ? AND ended IS NULL"
+_COMMANDS: Final = "SELECT started, ended FROM commands WHERE execution_id = ? ORDER BY at"
+# As JSON writes the path.
+_WROTE: Final = (
+    "SELECT plan_id FROM executions WHERE instr(intent, ?1) UNION SELECT e.plan_id FROM commands c"
+    " JOIN executions e ON e.id = c.execution_id WHERE instr(c.ended, ?1)"
+)
+
+
+class Executions:
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def unfinished(self) -> tuple[ExecutionIntent, ...]:
+        found = self._ledger.select(_UNFINISHED)
+        return tuple(codec.decode_own(as_bytes(row[0]), ExecutionIntent, "intent") for row in found)
+
+    def intent(self, execution_id: str) -> ExecutionIntent | None:
+        found = self._ledger.select(_INTENT, execution_id)
+        return codec.decode_own(as_bytes(found[0][0]), ExecutionIntent, "intent") if found else None
+
+    def of(self, plan_id: str) -> tuple[StoredIntent, ...]:
+        return tuple(as_execution(*row) for row in self._ledger.select(_EXECUTIONS, plan_id))
+
+    def commands(self, execution_id: str) -> tuple[StoredCommand, ...]:
+        return tuple(
+            StoredCommand(
+                codec.decode_own(as_bytes(started), CommandStart, "command"),
+                None if ended is None else codec.decode_own(as_bytes(ended), CommandEnd, "command"),
+            )
+            for started, ended in self._ledger.select(_COMMANDS, execution_id)
+        )
+
+    def plans_that_wrote(self, paths: Collection[str]) -> set[str]:
+        """The ids of plans whose executions or commands name one of them."""
+        return {
+            str(row[0])
+            for path in paths
+            for row in self._ledger.select(_WROTE, codec.canonical(path).decode())
+        }
+
+    def add(self, intent: ExecutionIntent) -> None:
+        self._ledger.execute(_ADD_INTENT, intent.id, intent.plan_id, text_of(intent))
+
+    def add_result(self, result: ExecutionResult) -> None:
+        self._ledger.execute(_ADD_RESULT, text_of(result), result.execution_id)
+
+    def start_command(self, start: CommandStart) -> None:
+        self._ledger.execute(_START_COMMAND, start.execution_id, start.spec_id, text_of(start))
+
+    def end_command(self, end: CommandEnd) -> None:
+        self._ledger.execute(_END_COMMAND, text_of(end), end.execution_id, end.spec_id)
+
+
+def as_execution(intent: object, result: object) -> StoredIntent:
+    return StoredIntent(
+        codec.decode_own(as_bytes(intent), ExecutionIntent, "intent"),
+        None if result is None else codec.decode_own(as_bytes(result), ExecutionResult, "result"),
+    )
+
+
+_RECORD: Final = """
+    SELECT 'plan' AS kind, p.number AS at, p.document, s.document, p.revision FROM plans p
+        LEFT JOIN specs s ON s.plan_id = p.id AND s.version = p.version WHERE p.id = ?1
+    UNION ALL SELECT 'request', at, document, NULL, NULL FROM requests WHERE plan_id = ?1
+    UNION ALL SELECT 'approval', at, document, spent_by, NULL FROM approvals WHERE subject_id = ?1
+    UNION ALL SELECT 'event', seq, document, NULL, NULL FROM events WHERE subject_id = ?1
+    UNION ALL SELECT 'execution', at, intent, result, NULL FROM executions WHERE plan_id = ?1
+    UNION ALL SELECT 'grant', at, id, NULL, NULL FROM grants
+    UNION ALL SELECT 'interrupted', at, id, NULL, NULL FROM executions WHERE result IS NULL
+    UNION ALL SELECT 'interrupted', 0, value, NULL, NULL FROM meta WHERE key = 'checking'
+    ORDER BY at
+"""
+
+
+class PlanRecord(NamedTuple):
+    """A plan with its requests, approvals, events and executions, as of one moment."""
+
+    plan: StoredPlan
+    requests: tuple[ApprovalRequest, ...]
+    approvals: tuple[Approval, ...]
+    events: tuple[Event, ...]
+    executions: tuple[StoredIntent, ...]
+    granting: bool
+    """Whether the workspace has standing approvals."""
+    interrupted: bool
+    """Whether any execution in the workspace, or its checks, must be recovered."""
+
+
+def plan_record(store: Ledger, plan_id: str) -> PlanRecord:
+    """With its requests, approvals, events and executions, read in one query."""
+    found: dict[str, list[Row]] = {}
+    for kind, *row in store.select(_RECORD, plan_id):
+        found.setdefault(str(kind), []).append(tuple(row))
+    if "plan" not in found:
+        raise NotFound(what=Text("plan"), name=plan_id)
+    number, document, specs, revision = found["plan"][0]
+    executions = tuple(as_execution(row[1], row[2]) for row in found.get("execution", ()))
+    used = {one.intent.approval_id: one.intent.id for one in executions}
+    return PlanRecord(
+        plan=StoredPlan(as_document(document, specs), int(str(revision)), int(str(number))),
+        requests=tuple(as_request(row[1]) for row in found.get("request", ())),
+        approvals=tuple(as_approval(row[1], row[2], used) for row in found.get("approval", ())),
+        events=tuple(as_event(row[1]) for row in found.get("event", ())),
+        executions=executions,
+        granting="grant" in found,
+        interrupted="interrupted" in found,
     )

@@ -21,11 +21,13 @@ from ringi.kernel import codec
 from ringi.ledger.event import Actor
 from ringi.ledger.subject import StepOf
 from ringi.patch.conflict import Conflict
-from ringi.plans import amend, answer, approve, check, commit, discard, execute, merge, preview, propose, undo
-from ringi.plans.answer_document import Amendment, PlanAnswer
+from ringi.plans import amend, answer, approve, check, commit, execute, merge, preview, propose, undo
+from ringi.plans.approve import outcome
 from ringi.plans.document import (
     OPEN,
+    Amendment,
     MessageRef,
+    PlanAnswer,
     PlanDocument,
     PlanPreview,
     PlanRef,
@@ -37,8 +39,6 @@ from ringi.plans.execution import CommandStart, ExecutionResult
 from ringi.plans.merge import MergedSpecs
 from ringi.plans.place import require_here
 from ringi.plans.propose import NO_REMARKS, Remarks
-from ringi.plans.request import outcome
-from ringi.plans.rules import plan_id_of
 from ringi.plans.undo import Undoable
 from ringi.tree.action_spec import ALL_SPECS, ActionSpec, SpecSelection
 from ringi.tree.check_result import CheckResult
@@ -54,7 +54,7 @@ class PlanTool:
         self._workspace = workspace
 
     def _id(self, plan_id: str) -> str:
-        return plan_id_of(self._workspace, plan_id)
+        return self._workspace.store.plans.id_of(plan_id)
 
     def propose(
         self,
@@ -214,7 +214,7 @@ class PlanTool:
         `own` is set by whoever knows that the proposer itself asks. Raises NoChannel if an agent asks for
         another's plan, or for one that a person decided on.
         """
-        return discard.discard(self._workspace, self._id(plan_id), reason, own=own)
+        return approve.discard(self._workspace, self._id(plan_id), reason, own=own)
 
     def amend(
         self,

@@ -23,8 +23,8 @@ from ringi.approvals.document import (
     Proof,
     SignedAct,
 )
+from ringi.approvals.kinds import request_of
 from ringi.approvals.proof import StatementContext, approval_of, claimed, compose, prove, require_answer
-from ringi.approvals.request import request_of
 from ringi.approvals.who import actor_at
 from ringi.errors import EffectsUnknown, NoCommit, NothingToUndo, NotRequested, UndoChanged, UndoStale
 from ringi.kernel import codec
@@ -32,14 +32,14 @@ from ringi.kernel.text import Text
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans import attest, commit
-from ringi.plans.commit_revert import revert_subject, standing
+from ringi.plans.approve import require_time
+from ringi.plans.commit import revert_subject, standing
 from ringi.plans.document import PlanStatus, StoredPlan
 from ringi.plans.execution import ExecutionIntent, ExecutionResult, StoredIntent
 from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
 from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
 from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.recover import Recovery
-from ringi.plans.request import require_time
 from ringi.plans.units import units_of
 from ringi.tree.file_state import FileChange, FileState, OpStatus
 from ringi.tree.stage import emptied_by

@@ -18,6 +18,7 @@ from ringi.plans.effects import (
     NOTHING,
     Effect,
     Invalid,
+    Rules,
     added_lines,
     effects_of,
     looking,
@@ -26,7 +27,6 @@ from ringi.plans.effects import (
     require_judged,
     your_lines,
 )
-from ringi.plans.rules import Rules
 from ringi.policy.files import critical_category, is_credential
 from ringi.policy.findings import findings
 from ringi.policy.risk import RiskFacts, assess, is_allowed, is_emptied, is_unshown

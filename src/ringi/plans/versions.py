@@ -16,10 +16,18 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.patch.render import FileSide, render
-from ringi.plans.answer_document import Difference, PlanComparison, SpecDifference
 from ringi.plans.calls import bound, with_misfits
-from ringi.plans.document import PlanDocument, PlanStatus, StoredPlan, ValidationReport, with_state
-from ringi.plans.effects import Invalid, content_of
+from ringi.plans.document import (
+    Difference,
+    PlanComparison,
+    PlanDocument,
+    PlanStatus,
+    SpecDifference,
+    StoredPlan,
+    ValidationReport,
+    with_state,
+)
+from ringi.plans.effects import Invalid, content_of, rules_of
 from ringi.plans.preview import after_bytes, effects_now
 from ringi.plans.propose import (
     author_of,
@@ -32,7 +40,6 @@ from ringi.plans.propose import (
     since_of,
     still_from_model,
 )
-from ringi.plans.rules import plan_id_of, rules_of
 from ringi.plans.validate import validate
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, SpecSelection, selected
@@ -75,7 +82,7 @@ class Versions:
         With `again` it is based on what the first proposer saw: files that changed since make it stale.
         """
         workspace = self._workspace
-        stored = workspace.store.plans.get(plan_id_of(workspace, plan_id))
+        stored = workspace.store.plans.get(workspace.store.plans.id_of(plan_id))
         plan = stored.document.plan
         version = plan.version if version is None else version
         specs = _specs(workspace, stored, version)
@@ -118,7 +125,7 @@ class Versions:
         again.
         """
         workspace = self._workspace
-        stored = workspace.store.plans.get(plan_id_of(workspace, plan_id))
+        stored = workspace.store.plans.get(workspace.store.plans.id_of(plan_id))
         state = stored.document.state
         if selection.all or state.status not in _APPROVED:
             return None
@@ -142,7 +149,7 @@ class Versions:
         proposer saw stays the basis.
         """
         workspace = self._workspace
-        stored = workspace.store.plans.get(plan_id_of(workspace, plan_id))
+        stored = workspace.store.plans.get(workspace.store.plans.id_of(plan_id))
         refuse_fixed(stored)
         require_settable(workspace.person, stored)
         document = next_version(stored.document, workspace.person.requester(), f"p{stored.number}")
@@ -171,15 +178,15 @@ class Versions:
     ) -> PlanComparison:
         """Compares two versions, of the same plan or of two plans; by default the newest."""
         workspace = self._workspace
-        ours = plan_id_of(workspace, plan_id)
-        theirs = plan_id_of(workspace, other_plan) if other_plan else ours
+        ours = workspace.store.plans.id_of(plan_id)
+        theirs = workspace.store.plans.id_of(other_plan) if other_plan else ours
         newest = workspace.store.plans.get(theirs).document.plan.version
         return compare(workspace, ours, version, theirs, newest if other is None else other)
 
     def delta(self, plan_id: str) -> PlanComparison | None:
         """What changed since the last approved version; None if none was approved."""
         workspace = self._workspace
-        document = workspace.store.plans.get(plan_id_of(workspace, plan_id)).document
+        document = workspace.store.plans.get(workspace.store.plans.id_of(plan_id)).document
         plan = document.plan
         for approval in reversed(workspace.store.approvals.of(plan.id)):
             subject = codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval")
@@ -195,7 +202,7 @@ class Versions:
     def since_seen(self, plan_id: str) -> PlanComparison | None:
         """What others changed since the person last said something about the plan; None if they never did."""
         workspace = self._workspace
-        plan = workspace.store.plans.get(plan_id_of(workspace, plan_id)).document.plan
+        plan = workspace.store.plans.get(workspace.store.plans.id_of(plan_id)).document.plan
         version = plan.version
         for logged in reversed(tuple(workspace.store.events(plan.id))):
             event = logged.event

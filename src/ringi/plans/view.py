@@ -11,28 +11,30 @@ from ringi.errors import NoCommit
 from ringi.kernel.lines import Line, Style, TextSpan, line, prose, step
 from ringi.kernel.text import Text, moment, restore_text
 from ringi.plans import words
-from ringi.plans.answer_document import Difference, SpecDifference
 from ringi.plans.change_plan import ChangeFacts
 from ringi.plans.document import (
     ENDED,
     OPEN,
+    Difference,
     DiffSummary,
     PlanDocument,
     PlanPreview,
     PlanRef,
     PlanStatus,
+    SpecDifference,
     ValidationReport,
     comments_now,
     files_changed,
     undone_at,
 )
 from ringi.plans.execution import ExecutionResult
-from ringi.plans.lost_tests import lost_tests
 from ringi.plans.result_view import excerpt, result_lines
 from ringi.plans.status import is_sent_back
 from ringi.plans.waiting_view import standing
-from ringi.policy.risk_level import Risk, RiskReason
+from ringi.policy.risk_level import Risk, RiskCode, RiskReason
 from ringi.policy.spec_kind import CHANGING, SpecKind
+from ringi.project.context import FileKind
+from ringi.project.kinds import kinds_of
 from ringi.tree.action_spec import (
     ALL_SPECS,
     ActionSpecExt,
@@ -43,7 +45,7 @@ from ringi.tree.action_spec import (
 )
 from ringi.tree.check_result import CheckResult
 
-if TYPE_CHECKING:  # a server loads the views before it greets its client
+if TYPE_CHECKING:
     from ringi.plans.commit import Announced
 
 _MOST_SPECS: Final = 100
@@ -327,3 +329,13 @@ def _execution_lines(document: PlanDocument, last: ExecutionResult) -> Iterator[
     )
     specs = {spec.id: spec for spec in document.state.action_specs}
     yield from result_lines(last, specs, files=not whole)
+
+
+_GONE: Final = frozenset([RiskCode.DELETE, RiskCode.EMPTIED])
+
+
+def lost_tests(specs: Sequence[ActionSpecExt]) -> Text | None:
+    gone = [spec.base.path for spec in specs if _GONE & {reason.code for reason in spec.risk_reasons}]
+    kinds = kinds_of(gone)
+    paths = [path for path in gone if kinds[path] is FileKind.TEST]
+    return Text("! tests were deleted or emptied: {paths}", paths=words.some(paths, 2)) if paths else None

@@ -148,7 +148,7 @@ def _ready(workspace: Workspace, bench: RunWorkspace, run: Run, plan: RunPlan, o
         run = _chosen(run, options, sandboxed=bench.sandboxed())
         if covering(workspace, run.run_id) is None:
             return _unapproved(run)
-    if workspace.permits.always_asked(run.created_by, workspace.person.user()):
+    if workspace.permits.check_always_asked(run.created_by, workspace.person.user()):
         run = replace(run, review=Review.EACH)
     run = replace(run, budget=run_budget(workspace.config.runs))
     current = machine.current(run)

@@ -44,7 +44,7 @@ def draft_for_run(workspace: Workspace, name: str, wanted: GrantOptions, expires
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run.run_id, see=f"ringi status {run.run_id}")
     require_open(run)
-    if why := workspace.permits.always_asked(run.created_by, workspace.person.user()):
+    if why := workspace.permits.check_always_asked(run.created_by, workspace.person.user()):
         raise BadGrant(why=why)
     require_no_main_branch(workspace, run)
     lines = wanted.lines or sum(

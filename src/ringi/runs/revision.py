@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ringi.approvals.document import ApprovalRequest, Proof, RevisionSubject, SignedAct
+from ringi.approvals.kinds import request_of
 from ringi.approvals.proof import compose, require_answer
-from ringi.approvals.request import request_of
 from ringi.approvals.who import actor_at, refuse_agent
 from ringi.engine.process import Process, RunFeedback, Wait
 from ringi.engine.revise import revised

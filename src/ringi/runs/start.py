@@ -17,9 +17,8 @@ from msgspec.structs import replace
 from ringi.approvals.cover import SubjectHistory, covering_approval
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.forge import ForgeTerms
-from ringi.approvals.kinds import of_run
+from ringi.approvals.kinds import of_run, request_of
 from ringi.approvals.proof import approval_of, compose, prove, require_answer
-from ringi.approvals.request import request_of
 from ringi.approvals.who import actor_at
 from ringi.engine.request import Request, read_request, without_comments
 from ringi.engine.run_parts import fit, taken

@@ -11,7 +11,7 @@ from ringi.agents.sandbox import agent_sandbox, enclosed
 from ringi.agents.state import SandboxContext
 from ringi.errors import NoSandbox
 from ringi.kernel.text import Text
-from ringi.plans.rules import CheckRunner
+from ringi.plans.check import CheckRunner
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy

@@ -12,9 +12,9 @@ from ringi.plans.check import add_checks
 from ringi.plans.commit import outcome_of
 from ringi.plans.commit_message import step_message
 from ringi.plans.document import PlanDocument, PlanStatus, undone_at
+from ringi.plans.effects import rules_of
 from ringi.plans.from_difference import named_left_out, seen_in, specs_of
 from ringi.plans.propose import set_specs
-from ringi.plans.rules import rules_of
 from ringi.runs.document import Finding
 from ringi.tree.action_spec import PlannedChecks
 from ringi.tree.check_result import CheckResult

@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from ringi.approvals.cover import SubjectHistory, covering_approval
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
-from ringi.approvals.kinds import of_session
+from ringi.approvals.kinds import of_session, request_of
 from ringi.approvals.proof import approval_of, prove, require_answer
-from ringi.approvals.request import request_of
 from ringi.engine.instruction import ANSWER, NO_REASON, REASON, Instruction
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_state import RUN_MACHINE, RunPhase

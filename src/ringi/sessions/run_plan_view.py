@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import UNSET
 
 from ringi.approvals.forge import ForgeTerms
-from ringi.approvals.forge_view import terms_lines
+from ringi.approvals.view import terms_lines
 from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep, planned_commands
 from ringi.kernel.lines import EMPTY, Line, Style, line, prose
 from ringi.kernel.text import Text

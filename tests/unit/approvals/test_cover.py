@@ -11,7 +11,7 @@ from ringi.approvals.cover import SubjectHistory, covering_approval
 from ringi.approvals.document import Approval
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Event, EventKind
-from ringi.plans.store import PlanRecord
+from ringi.plans.rows import PlanRecord
 from tests.helpers import approved, create, open_scratch
 
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from ringi.app.api import Workspace
 from ringi.approvals.document import Act, ApprovalSubject, CommitSubject
+from ringi.approvals.grant import uncovered, unfit_terms
 from ringi.approvals.grant_document import GrantScope, RunTerms, counted
-from ringi.approvals.run_terms import uncovered, unfit_terms
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.engine.run_state import StepStatus

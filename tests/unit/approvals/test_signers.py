@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.setup import users_signers
-from ringi.approvals.accepted_signers import as_list, offered_lists
+from ringi.approvals.signers import as_list, offered_lists
 from ringi.approvals.signing import SignerList
 from ringi.config.load import executable
 from ringi.config.pins import Trust

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.app.setup import users_signers
-from ringi.approvals.accepted_signers import as_list, offered_lists
 from ringi.approvals.own_key import _PRINCIPAL
+from ringi.approvals.signers import as_list, offered_lists
 from ringi.approvals.signing import SshSignatures, sign
 from ringi.errors import NotFound, SigningFailed
 

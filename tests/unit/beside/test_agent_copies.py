@@ -17,8 +17,7 @@ from ringi.beside import launch as beside
 from ringi.beside.copies import abandoned, kept, make_room, of_agents, remove_settled, size_of
 from ringi.beside.resume import find_copy, resume_in
 from ringi.errors import BegunInEditor, Busy, CopyFailed, NothingToResume, StorageFailed
-from ringi.plans.answer_document import DropSpec, NewContent
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import DropSpec, NewContent, PlanStatus
 from ringi.plans.from_difference import Taken
 from ringi.tree.copy import Supervisor, WorkCopy
 from ringi.tree.copy_run import SCRATCH

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringi.approvals.configured_permits import permits_of
 from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project
+from ringi.approvals.permits import Permits
 from ringi.config.keys import KeyOrigin, ValueSource
 from ringi.config.load import load
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken, NotPermitted
@@ -285,7 +285,7 @@ def test_accounts_teams_and_groups_of_a_forge_in_permissions(clone: Path, tmp_pa
         def permits(names: str, key: str = "allowed_users"):
             settings.write_text(f"planning:\n  permissions:\n    {key}: [{names}]\n")
             found = forges(clone, **server.environment("ringi"))
-            return permits_of(found._config, found)
+            return Permits(found._config.planning.permissions, found)
 
         team = permits(f"'group:acme/core@{host}', root")
         team.require_allowed(f"alice@{host}", f"Alice@{host}", "root")
@@ -301,8 +301,8 @@ def test_accounts_teams_and_groups_of_a_forge_in_permissions(clone: Path, tmp_pa
         permits("alice").require_allowed("alice")
         assert server.calls() == []
         asked = permits(f"acme/core@{host}", "always_require_approval")
-        assert asked.always_asked(f"alice@{host}") is not None
-        assert asked.always_asked(f"bob@{host}") is None
+        assert asked.check_always_asked(f"alice@{host}") is not None
+        assert asked.check_always_asked(f"bob@{host}") is None
         unknown = permits(f"'group:acme/secret@{host}'", "always_require_approval")
         with pytest.raises(ForgeFailed):  # nobody knows, so nobody gets through
-            unknown.always_asked(f"bob@{host}")
+            unknown.check_always_asked(f"bob@{host}")

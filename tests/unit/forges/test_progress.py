@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
-from ringi.approvals.forge_view import terms_words
+from ringi.approvals.view import terms_words
 from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.forges.progress import LONGEST, ProgressComment, mark_of, of_run, of_session
 from ringi.models.prompt import QuestionType

@@ -10,8 +10,7 @@ from ringi.mcp.answers import structured, waited
 from ringi.mcp.arguments import output_schema
 from ringi.mcp.server import TOOLS
 from ringi.mcp.tools import Tool
-from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer, SpecDifference
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import Difference, OutcomeKind, PlanAnswer, PlanStatus, SpecDifference
 from tests.tables import each
 
 

@@ -31,7 +31,7 @@ from ringi.metrics.document import Basis, Figure, FigureName, Metrics, Unit, met
 from ringi.metrics.figures import Figures, spread
 from ringi.metrics.measure import measure
 from ringi.models.usage import Spent, TokenUsage
-from ringi.plans.answer_document import DropHunks, NewContent
+from ringi.plans.document import DropHunks, NewContent
 from ringi.runs.document import Attempt, Run, StepState
 from ringi.tools.effects import ErrorKind
 from tests.fakes.config import config_with

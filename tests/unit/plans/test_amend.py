@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace
 from ringi.errors import AlreadyDone, ChangeFixed, InvalidSpecs, NotApproved, NotFound, PlanChanged, Stale
 from ringi.plans import from_patch as patches
-from ringi.plans.answer_document import DropHunks, DropSpec, NewContent
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.check import add_checks
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import DropHunks, DropSpec, NewContent, PlanStatus
 from ringi.plans.effects import pack, rendering
 from ringi.plans.preview import effects
 from ringi.plans.tool import PlanTool

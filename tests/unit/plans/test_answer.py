@@ -10,9 +10,8 @@ from ringi.approvals.feedback import FeedbackKind, Side
 from ringi.errors import BadTransition, InvalidSpecs, NoSandbox, NotFound, PlanChanged, Stale
 from ringi.kernel.process import sandbox
 from ringi.ledger.event import Actor
-from ringi.plans.answer_document import Difference, DropHunks, DropSpec, NewContent, OutcomeKind
 from ringi.plans.check import add_checks
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import Difference, DropHunks, DropSpec, NewContent, OutcomeKind, PlanStatus
 from ringi.plans.propose import keep_specs
 from ringi.tree.check_result import CheckPhase, CheckResult
 from tests.helpers import (

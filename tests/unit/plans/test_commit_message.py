@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from ringi.approvals.feedback import Feedback, FeedbackKind, LineComment, Side
 from ringi.beside.message import message_of
 from ringi.kernel.text import visible
-from ringi.plans.answer_document import Difference, OutcomeKind, PlanAnswer, SpecDifference
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import Difference, OutcomeKind, PlanAnswer, PlanStatus, SpecDifference
 from ringi.tree.check_result import CheckResult
 
 

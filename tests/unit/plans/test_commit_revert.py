@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from ringi.app.api import Workspace, open_workspace
 from ringi.errors import NoCommit, NothingToUndo, UndoChanged
-from ringi.plans.commit import outcome_of
-from ringi.plans.commit_revert import reverted as reverting
-from ringi.plans.commit_revert import standing
+from ringi.plans.commit import outcome_of, standing
+from ringi.plans.commit import reverted as reverting
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.verify import Examination
 from ringi.tree.action_spec import ActionSpec

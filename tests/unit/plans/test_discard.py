@@ -7,8 +7,7 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.errors import BadTransition, NoChannel, NotNow
-from ringi.plans.answer_document import OutcomeKind
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import OutcomeKind, PlanStatus
 from tests.fakes.people import AgentAtWork
 from tests.helpers import approved, assert_whole, create, open_scratch, proposed, rewire
 

@@ -15,8 +15,7 @@ from ringi.models.backend import Call, Reply
 from ringi.models.client import ModelClient
 from ringi.models.prompt import Budget, ModelProgress
 from ringi.models.usage import Purpose
-from ringi.plans.answer_document import DropSpec, NewContent
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import DropSpec, NewContent, PlanStatus
 from ringi.plans.extract import Extraction, extract
 from ringi.plans.extract_with_model import Extractor, ask_model
 from ringi.plans.propose import keep_specs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ringi.plans.lost_tests import lost_tests
+from ringi.plans.view import lost_tests
 from ringi.policy.risk_level import Risk, RiskCode, RiskReason
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, ActionSpecExt, Preflight

@@ -15,13 +15,12 @@ from ringi.ledger.event import Actor
 from ringi.plans.check import add_checks
 from ringi.plans.diff_view import Row, RowKind
 from ringi.plans.document import PlanDocument, PlanState, PlanStatus
-from ringi.plans.news import News
 from ringi.plans.propose import set_specs
 from ringi.plans.review_loop import ReviewAct, ReviewChoice, ReviewEnd
 from ringi.plans.review_merge import NOTHING_LEFT
 from ringi.plans.review_plan import PlanReview
 from ringi.plans.review_view import heading_of
-from ringi.plans.reviewed_plan import ReviewedPlan
+from ringi.plans.reviewed_plan import News, ReviewedPlan
 from ringi.policy.risk_level import Risk
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec

@@ -16,8 +16,7 @@ from ringi.mcp import arguments
 from ringi.mcp.answers import structured
 from ringi.mcp.tools import TOOLS
 from ringi.plans.document import PlanStatus
-from ringi.plans.reading import guarded
-from ringi.plans.redact import NOT_SHOWN, answer_for_clients
+from ringi.plans.reading import NOT_SHOWN, answer_for_clients, guarded
 from ringi.policy.risk_level import Risk
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, Encoding

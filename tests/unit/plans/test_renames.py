@@ -11,8 +11,7 @@ from ringi.errors import Stale
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.plans import words
-from ringi.plans.answer_document import DropHunks, DropSpec
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import DropHunks, DropSpec, PlanStatus
 from ringi.plans.propose import set_specs
 from ringi.plans.titles import title_of_specs
 from ringi.policy.spec_kind import SpecKind

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ringi.app.api import Workspace, open_workspace
 from ringi.errors import Busy, NotFound, StorageFailed, Unreviewable
-from ringi.plans.answer_document import DropSpec
-from ringi.plans.document import PlanDocument, PlanStatus
+from ringi.plans.document import DropSpec, PlanDocument, PlanStatus
 from ringi.plans.from_revision import TakenRevision, _claimed, revisions_of, take_revision
 from ringi.tree.revision import RevisionForm, branches
 from tests.helpers import Person, approve, copied, environment_of, make_files

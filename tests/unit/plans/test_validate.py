@@ -15,7 +15,7 @@ from ringi.config.keys import UNJUDGED
 from ringi.kernel.codec import digest
 from ringi.kernel.fs import OsFileSystem
 from ringi.ledger.event import Actor
-from ringi.plans.rules import Rules
+from ringi.plans.effects import Rules
 from ringi.plans.validate import Validated, validate
 from ringi.policy.risk_level import Risk
 from ringi.policy.spec_kind import SpecKind

@@ -11,10 +11,9 @@ from ringi.app.api import Workspace
 from ringi.errors import BadTransition, ChangeFixed, NotApproved, NotFound, UnfitSpecs
 from ringi.kernel.fs import OsFileSystem
 from ringi.plans import from_patch as patches
-from ringi.plans.answer_document import Difference, PlanComparison
 from ringi.plans.change import GROUP, ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
-from ringi.plans.document import PlanStatus
+from ringi.plans.document import Difference, PlanComparison, PlanStatus
 from ringi.plans.versions import Versions
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, SpecSelection

@@ -15,10 +15,9 @@ from ringi.errors import ChangeRejected, GrantRefused, NoChannel, NotYours, Take
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
 from ringi.plans import from_patch as patches
-from ringi.plans.answer_document import DropSpec, NewContent
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import ChangeApproval, PlanBasis, Trigger
-from ringi.plans.document import PlanStatus, change_plan_of
+from ringi.plans.document import DropSpec, NewContent, PlanStatus, change_plan_of
 from ringi.plans.propose import keep_specs, set_specs
 from ringi.plans.verify import Examination
 from ringi.plans.versions import Versions

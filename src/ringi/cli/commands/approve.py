@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import click
 
 from ringi.approvals.document import ApprovalRequest, ApprovedPlan, Proof, ProofKind, TypedAnswer
+from ringi.approvals.permits import check_always_asked
 from ringi.approvals.prompter import APPROVE, is_yes, typed_digest
-from ringi.approvals.task_permits import always_asked
 from ringi.approvals.view import proof
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.arguments import require_text
@@ -179,7 +179,7 @@ def _require_together(app: App, documents: Sequence[PlanDocument]) -> None:
     if not allowed:
         raise NotTogether(why=Text("the configuration does not allow it"))
     for document in documents:
-        if why := always_asked(app.workspace, document):
+        if why := check_always_asked(app.workspace, document):
             raise NotTogether(why=why)
         risk = document.risk()
         if risk not in allowed:

@@ -19,12 +19,11 @@ from ringi.app.doctor import doctor_of
 from ringi.app.doctor_checks import Mark
 from ringi.app.init import PRE_RECEIVE, install_hook
 from ringi.app.setup import initialise, users_signers
-from ringi.approvals.document import TypedAnswer
+from ringi.approvals.document import RequiredProof, TypedAnswer
 from ringi.approvals.forge import ForgeKind
 from ringi.approvals.person import TerminalPerson
 from ringi.approvals.prompter import require_person
 from ringi.approvals.signers import digest_of
-from ringi.approvals.signers_document import RequiredProof
 from ringi.beside.setup import SetupOffer, make_alias, missing, offer, present, program, propose
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import confirmed

@@ -310,7 +310,7 @@ def _explained(app: App, change: ChangeDraft) -> Explained:
     """By the model, if one is set; without it, the change plan is as good."""
     try:
         with progress_on(app) as progress:
-            return patches.explained(app.workspace, change, progress)
+            return patches.explain_change(app.workspace, change, progress)
     except (ModelFailed, UnknownModel, NoModelKey, NoExtra) as error:
         why = Text(error.message, **error.details)
         app.ui.line(Text("! no explanation: {why}", why=why), style="yellow")

@@ -26,10 +26,9 @@ from ringi.cli.ui import speaks_unicode
 from ringi.errors import Busy, Interrupted, NotFound, RingiError
 from ringi.kernel.process.progress import watch_progress
 from ringi.kernel.text import Text
-from ringi.plans.commit_revert import standing
+from ringi.plans.commit import standing
 from ringi.plans.document import ENDED, PlanDocument, PlanRef, PlanStatus, undone_at
-from ringi.plans.prompter import PlanPrompter, StartChecks
-from ringi.plans.review_loop import ReviewEnd
+from ringi.plans.review_loop import PlanPrompter, ReviewEnd, StartChecks
 from ringi.plans.review_plan import PlanReview
 from ringi.plans.review_view import told
 from ringi.plans.reviewed_plan import ReviewedPlan, is_dormant

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from ringi.approvals.document import Proof, TypedAnswer
+from ringi.approvals.document import Proof, RequiredProof, SignersSubject, TypedAnswer
 from ringi.approvals.prompter import typed_approval
 from ringi.approvals.signers import COMMAND, Signers, digest_of, new_lines
-from ringi.approvals.signers_document import RequiredProof, SignersSubject
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import LinePrompter, require_terminal, signed
 from ringi.errors import BadConfiguration

@@ -18,7 +18,7 @@ from ringi.errors import EffectsUnknown, ExecutionAborted, NoCommit, NotFound, R
 from ringi.forges.offer import offer_run
 from ringi.kernel.text import Text, restore_text
 from ringi.plans import words
-from ringi.plans.commit_revert import standing
+from ringi.plans.commit import standing
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.result_view import commit_lines, result_lines, said, short_id
 from ringi.plans.undo import Undoable

@@ -6,7 +6,6 @@ from typing import Final
 from unicodedata import normalize
 
 from ringi.approvals.prompter import agrees, is_yes
-from ringi.approvals.task_permits import skips_question
 from ringi.cli.app import EXIT_PERSON_NEEDED
 from ringi.cli.planning.driver import Driver, approved
 from ringi.cli.planning.review import SessionPrompter
@@ -239,7 +238,10 @@ class Dialogue:
     def _approved(self, run_id: str) -> int:
         self.driver.tell_run(run_id)
         try:
-            unasked = self._at_once or skips_question(self.driver.app.workspace, run_id)
+            workspace = self.driver.app.workspace
+            creator = workspace.store.runs.get(run_id).created_by
+            skipped = workspace.permits.skip_question(creator, workspace.person.user())
+            unasked = self._at_once or skipped
             if unasked or is_yes(self.lines.answer(Text("Execute now? [y/n]"))):
                 self.run_id = run_id
                 return 0

@@ -32,15 +32,12 @@ from ringi.cli.screen.viewport import (
 from ringi.errors import RingiError
 from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
-from ringi.plans.answer_document import PlanComparison
 from ringi.plans.diff_view import LINES, DiffSection, Row, RowKind, conflict_at, delta_sections
-from ringi.plans.document import Overlap, PlanDocument, PlanStatus
-from ringi.plans.news import News
-from ringi.plans.prompter import RunningChecks
-from ringi.plans.review_loop import ReviewAct, ReviewChoice
+from ringi.plans.document import Overlap, PlanComparison, PlanDocument, PlanStatus
+from ringi.plans.review_loop import ReviewAct, ReviewChoice, RunningChecks
 from ringi.plans.review_plan import KEYS
 from ringi.plans.review_view import heading_of, preview_of, stale_paths
-from ringi.plans.reviewed_plan import ReviewedPlan, overlaps_of, undecided, warnings_of
+from ringi.plans.reviewed_plan import News, ReviewedPlan, overlaps_of, undecided, warnings_of
 
 _LOOK_SEC: Final = 1.0
 _IGNORE_SEC: Final = 1.5

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from ringi.approvals.permissions import UserAccount, dangers, is_listed
+from ringi.approvals.permits import UserAccount, find_dangers, is_listed
 from ringi.policy.risk_level import Category, Risk, RiskCode, RiskReason
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, ActionSpecExt, Preflight
@@ -82,7 +82,7 @@ def deletions(count: int) -> list[ActionSpecExt]:
     ],
 )  # fmt: skip
 def test_dangerous(specs: list[ActionSpecExt], why: str):
-    assert str(next(dangers(specs, sandboxed=lambda: False))).startswith(why)
+    assert str(next(find_dangers(specs, sandboxed=lambda: False))).startswith(why)
 
 
 @pytest.mark.req("PP-27")
@@ -98,4 +98,4 @@ def test_dangerous(specs: list[ActionSpecExt], why: str):
     ],
 )
 def test_not_dangerous(specs: list[ActionSpecExt]):
-    assert next(dangers(specs, sandboxed=lambda: True), None) is None
+    assert next(find_dangers(specs, sandboxed=lambda: True), None) is None
