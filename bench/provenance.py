@@ -20,8 +20,8 @@ from ringi.approvals.statement import (
     build_envelope,
     to_sign,
 )
-from ringi.forges.clone import verifying
 from ringi.kernel.codec import blob_id, digest
+from ringi.provenance.clone import open_clone
 from ringi.provenance.verdict import Mode
 from ringi.provenance.verify_range import range_of, verify_range
 
@@ -130,7 +130,7 @@ class _Repository:
         return done.stdout.decode()
 
     def verify(self) -> None:
-        with verifying(self.root, self.environment) as found:
+        with open_clone(self.root, self.environment) as found:
             asked = range_of(found.history, f"{self.base}..main", Mode.STRICT)
             document = verify_range(found.history, asked, found.signing).document
         assert document.covered, document.problems

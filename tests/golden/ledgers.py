@@ -23,7 +23,7 @@ from typing import Any
 from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.document import ApprovalRequest, TypedAnswer
 from ringi.approvals.grant_document import GrantScope
-from ringi.ledger.connection import DATABASE
+from ringi.kernel.places import DATABASE
 from ringi.plans.capture import state_now
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import PlanBasis, Trigger

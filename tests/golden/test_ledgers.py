@@ -14,7 +14,7 @@ import pytest
 from ringi.app.api import Workspace, open_workspace, verify_plan
 from ringi.approvals.document import TypedAnswer
 from ringi.errors import RingiError
-from ringi.ledger.connection import DATABASE
+from ringi.kernel.places import DATABASE
 from ringi.plans.document import PlanStatus
 from ringi.policy.spec_kind import SpecKind
 from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus

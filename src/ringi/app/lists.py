@@ -9,9 +9,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ringi.kernel import codec
+from ringi.kernel.places import DATABASE
 from ringi.kernel.text import Text
 from ringi.kernel.words import KeptText, restore_kept
-from ringi.ledger.connection import DATABASE, Row, as_bytes
+from ringi.ledger.connection import Row, as_bytes
 from ringi.ledger.ledger import Ledger
 from ringi.plans.rows import as_ref
 

@@ -12,8 +12,9 @@ from ringi.app.integrity import verify
 from ringi.app.projection import PLANS, Projection
 from ringi.app.store import Store
 from ringi.errors import Busy, LedgerCorrupt, RingiError
+from ringi.kernel.places import DATABASE
 from ringi.kernel.text import Text
-from ringi.ledger.connection import DATABASE, SET_META, is_read_only, translate_errors
+from ringi.ledger.connection import SET_META, is_read_only, translate_errors
 from ringi.ledger.event import Actor
 from ringi.ledger.subject import SESSION_PREFIX
 from ringi.sessions.document import SessionStatus

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import click
 
 from ringi.cli.ui import Ui
+from ringi.errors import NoWorkspace
 from ringi.kernel.places import Places, find_root, places_of
 from ringi.kernel.text import COMMIT_SHOWN, Text, restore_text
 
@@ -51,6 +52,13 @@ class App:
     @cached_property
     def places(self) -> Places:
         return places_of(self.root, self.environment)
+
+    @property
+    def has_ledger(self) -> bool:
+        try:
+            return self.places.database.is_file()
+        except NoWorkspace:  # a bare repository
+            return False
 
     @cached_property
     def ledger(self) -> "Ledger":

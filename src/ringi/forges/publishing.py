@@ -9,14 +9,12 @@ from urllib.parse import urlsplit
 
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Project
 from ringi.errors import NoForge
-from ringi.forges.clone import verifying
 from ringi.forges.configured import KnownForges
 from ringi.kernel.places import Places
 from ringi.kernel.process.network import is_here, origin
 from ringi.kernel.text import Text
-from ringi.provenance.exchange import BranchExchange, GitLogin, NotesExchange
-from ringi.provenance.notes import pause
-from ringi.provenance.sync import sync
+from ringi.provenance.clone import open_clone
+from ringi.provenance.exchange import BranchExchange, GitLogin, NotesExchange, sync_notes
 from ringi.provenance.verdict import Mode, RangeVerdict
 from ringi.provenance.verify_range import Asked, verify_range
 from ringi.runs.branch import BranchOf, RunBranch
@@ -34,7 +32,7 @@ _JOB: Final = "gitlab-ci-token"
 
 
 class RunPublishing:
-    """See `ringi.forges.offer_port.Publishing`."""
+    """Commits that wait for approval, the branch, the notes and the report of a run."""
 
     def __init__(
         self, places: Places, environment: Mapping[str, str], ledger: Store, forges: KnownForges
@@ -48,6 +46,7 @@ class RunPublishing:
         return GitOffers(self._branch(run).root, self._environment)
 
     def branches(self, run: Run, terms: ForgeTerms) -> BranchExchange:
+        """Raises NoForge if the remote leads elsewhere than where it was approved, PushFailed."""
         place = self._forges.here(terms.remote)
         if (place.project, place.remote_url) != (terms.project, terms.remote_url):
             why = Text("the remote {name} leads to {now}, and {approved} was approved",
@@ -65,14 +64,17 @@ class RunPublishing:
         )
 
     def sync_notes(self, terms: ForgeTerms) -> None:
+        """Raises SyncFailed, NotesFailed."""
         exchange = NotesExchange(self._places.root, self._environment, login=self._login(terms))
-        sync(exchange, terms.remote_url, push=True, on_progress=lambda _: None, pause=pause)
+        sync_notes(exchange, terms.remote_url)
 
     def report(self, run: Run) -> str:
+        """report.md, as it is now."""
         return report_of_run(run, self._ledger.runs.plan(run.run_id), facts_of_run(self._ledger, run))
 
     def verdict(self, run: Run, head: str) -> RangeVerdict:
-        with verifying(self._places.root, self._environment) as found:
+        """What proves that everything from the run's base to here was approved. Raises CloneUnreadable."""
+        with open_clone(self._places.root, self._environment) as found:
             base, commit = found.history.commit(run.base_commit), found.history.commit(head)
             asked = Asked("run", run.run_id, base, commit, Mode.REPORT)
             return verify_range(found.history, asked, found.signing).document

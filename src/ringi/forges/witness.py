@@ -7,6 +7,7 @@ between had and the last one has not, nobody saw.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
 
@@ -14,7 +15,9 @@ from msgspec.structs import replace
 
 from ringi.approvals.forge import ConfirmedReview, ItemKind, Project, ReviewHow, ReviewProof
 from ringi.approvals.statement import NOT_THERE, FileAt, PathChange
+from ringi.config.load import load
 from ringi.errors import ForgeConflict, ForgeMissing, ReviewRefused
+from ringi.forges.configured import KnownForges
 from ringi.forges.document import ChangeState
 from ringi.forges.port import CodeHost, FileOnForge
 from ringi.forges.review_lookup import (
@@ -42,6 +45,20 @@ class _SeenReview(NamedTuple):
     review: ReviewProof
     commits: tuple[str, ...]
     net: Mapping[str, PathChange]
+
+
+def witness_of(folder: Path, environment: Mapping[str, str]) -> "tuple[ForgeWitness, str]":
+    """The forge of the clone's own remote, whatever a note says, and how people call the project.
+
+    Raises NoForge if no remote leads to one, ReviewRefused if reviews do not count here.
+    """
+    root = next((one for one in (folder, *folder.parents) if (one / ".agent").is_dir()), None)
+    config = load(root, environment)
+    if not config.forge.accepts_reviews:
+        raise ReviewRefused(why=Text("reviews on a forge do not count here"))
+    forges = KnownForges(config, environment, folder)
+    project = forges.here().project
+    return ForgeWitness(project, forges.host), f"{project.base_url}/{project.path}"
 
 
 class ForgeWitness:

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ringi.errors import NoHome, NotAbsolute, NoWorkspace
 from ringi.kernel.process.environment import CACHE_VARIABLE, STATE_VARIABLE
 from ringi.kernel.system import process_environment
 
+DATABASE: Final = "ringi.db"
 _HASH_LENGTH = 16
 
 
@@ -21,6 +22,11 @@ class Places(NamedTuple):
     """The folder of all ledgers."""
     copies: Path
     """The folder of this workspace's work copies."""
+
+    @property
+    def database(self) -> Path:
+        """The ledger, if there is one."""
+        return self.state / DATABASE
 
 
 def find_root(start: Path) -> Path:

@@ -20,6 +20,7 @@ from ringi.errors import (
     StorageFailed,
 )
 from ringi.kernel.fs import folder_unusable
+from ringi.kernel.places import DATABASE
 from ringi.kernel.process.environment import STATE_VARIABLE
 from ringi.kernel.text import Text
 from ringi.ledger.migrations import MIGRATIONS, Migration
@@ -29,7 +30,6 @@ SET_META: Final = (
     "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 )
 
-DATABASE: Final = "ringi.db"
 _FORMAT: Final = "format"
 """Before version 1 the number was kept under another key."""
 Row = tuple[object, ...]

@@ -10,8 +10,9 @@ from ringi.errors import NothingToAdopt, RingiError
 from ringi.kernel import codec
 from ringi.kernel.document import Versioned
 from ringi.kernel.fs import read_bounded
+from ringi.kernel.places import DATABASE
 from ringi.ledger.agentfolder import IDENTITY
-from ringi.ledger.connection import DATABASE, GET_META, SET_META
+from ringi.ledger.connection import GET_META, SET_META
 from ringi.ledger.head import Head
 
 _ANY_EVENT: Final = "SELECT seq FROM events LIMIT 1"

@@ -165,14 +165,12 @@ class Opening:
 
     def open(self) -> "Workspace":
         from ringi.app.api import open_workspace  # noqa: PLC0415  # after a client was greeted
-        from ringi.ledger.connection import DATABASE  # noqa: PLC0415  # as above
 
         places = places_of(find_root(self._start), self._environment)
         self._files = self._deciding(places)
         self._settings = list(map(_stamp, self._files))  # before they are read
         workspace = open_workspace(self._start, environment=self._environment, person=self._client())
-        ledger = places.state / DATABASE
-        self._ledger = ledger, _identity(ledger)  # after it was made
+        self._ledger = places.database, _identity(places.database)  # after it was made
         return workspace
 
     def is_current(self) -> bool:

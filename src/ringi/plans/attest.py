@@ -30,21 +30,20 @@ from ringi.approvals.statement import (
 from ringi.errors import BadDocument, NewerVersion, NotesDamaged
 from ringi.kernel import codec
 from ringi.kernel.process.repository import Mended
-from ringi.kernel.text import COMMIT_SHOWN, Text
+from ringi.kernel.text import Text
 from ringi.patch.render import FileDelta, FileSide, is_binary, render_patch
 from ringi.plans.document import PlanDocument, PlanRef
 from ringi.plans.place import run_of
 from ringi.plans.preview import after_bytes
 from ringi.policy.files import is_credential
-from ringi.provenance.ports import PersonalRepository, Rebuilt
 from ringi.tree.file_state import FileState
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
+    from ringi.provenance.repository import GitRepository
 
 _LARGEST_DIFF: Final = 256 * 1024
 _EXECUTABLE: Final = 0o100
-_SHOWN: Final = 10
 _SIGNED_AS: Final = {Act.EXECUTE: SignedAct.APPROVE, Act.UNDO: SignedAct.UNDO}
 
 
@@ -128,7 +127,7 @@ def about(
 
 
 def _files(
-    repository: PersonalRepository, subject: ApprovalSubject, known: Mapping[str, bytes]
+    repository: GitRepository, subject: ApprovalSubject, known: Mapping[str, bytes]
 ) -> list[_AttestedFile]:
     """The net change of each path that git may track; permissions that git does not keep do not count."""
     net: dict[str, tuple[FileState | None, FileState | None]] = {}
@@ -252,41 +251,7 @@ def mend(workspace: Workspace) -> Mended | None:
         why=rebuilt.why,
         folder=rebuilt.aside,
     )
-    return mended_notes(rebuilt, what, frozenset(lines), tuple(dict.fromkeys(plans)))
-
-
-def mended_notes(
-    rebuilt: Rebuilt, what: Text, known: frozenset[str] = frozenset(), plans: tuple[str, ...] = ()
-) -> Mended:
-    """Says of each note and plan that it could not be kept. `known` are the blobs that the ledger knew."""
-    lost, lines = tuple(sorted(rebuilt.lost - known)), [what]
-    if plans:
-        lines.append(
-            Text(
-                "{count} proofs could not be kept, because their files are not in the ledger any more: "
-                "{plans}. No clone can verify these plans.",
-                count=len(plans),
-                plans=", ".join(plans),
-            )
-        )
-    if lost:
-        shown = ", ".join(blob[:COMMIT_SHOWN] for blob in lost[:_SHOWN])
-        lines.append(
-            Text(
-                "{count} notes that others wrote could not be kept, on the blobs {blobs}. "
-                "If they were pushed, get them back: ringi sync",
-                count=len(lost),
-                blobs=f"{shown} …" if len(lost) > _SHOWN else shown,
-            )
-        )
-    if not rebuilt.is_whole:
-        lines.append(
-            Text(
-                "The newest list of the notes cannot be read: what others added last may be missing. "
-                "If it was pushed, get it back: ringi sync"
-            )
-        )
-    return Mended(NOTES, tuple(lines), rebuilt.aside, lost, plans)
+    return rebuilt.describe(what, frozenset(lines), tuple(dict.fromkeys(plans)))
 
 
 def is_lost(workspace: Workspace, plan_id: str) -> bool:
@@ -369,7 +334,7 @@ def _used_proofs(workspace: Workspace) -> Iterator[_Used]:
 
 
 def _lacks_bytes(
-    repository: PersonalRepository | None, subject: ApprovalSubject, known: Mapping[str, bytes]
+    repository: GitRepository | None, subject: ApprovalSubject, known: Mapping[str, bytes]
 ) -> bool:
     files = _files(repository, subject, known) if repository else ()
     return any(side and side.data is None for file in files for side in (file.before, file.after))

@@ -36,7 +36,6 @@ from ringi.plans.verdict import (
     ProvenSession,
 )
 from ringi.policy.spec_kind import ONLY_READING, SpecKind
-from ringi.provenance.notes_damage import notes_damage
 from ringi.tree.action_spec import ActionSpec, CheckFailure
 from ringi.tree.commits import GitCommits
 from ringi.tree.file_state import FileChange, FileState, OpStatus
@@ -96,7 +95,8 @@ class Examination:
         self._signatures = workspace.signatures
         self._commits = workspace.commits
         self._breaks = [*workspace.verify_log(only), *signer_doubts(workspace.store, workspace.signatures)]
-        self._unreadable = notes_damage(workspace)
+        repository = workspace.repository()
+        self._unreadable = repository.damage() if repository else None
         self._histories: dict[str, _NetEffect] = {}
         self._writes = _Writes(self._store, self._history) if every else None
         self._differences = _by_part(self._differing_files()) if every else None

@@ -13,12 +13,14 @@ import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from ringi.approvals.statement import NOTES
+from msgspec.structs import replace
+
+from ringi.approvals.statement import NOTES, Synced
 from ringi.errors import (
     BranchOvertaken,
     CopyFailed,
@@ -34,7 +36,6 @@ from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.provenance.history import clone_around, lay_out, noted
 from ringi.provenance.notes import NOBODY, TRIES, is_lost_race, notes_tip, pause
-from ringi.provenance.ports import MergedNotes
 from ringi.tree.personal_git import GitFailed, PersonalGit
 from ringi.tree.remotes import usual_remote
 
@@ -82,6 +83,7 @@ _USUAL: Final = re.compile(
 )
 _PREFIX: Final = re.compile(r"(?:(?:fatal|error|remote|warning): *)+")
 _SHOWN: Final = 4
+_SYNC_TRIES: Final = 5
 
 
 class GitLogin(NamedTuple):
@@ -197,8 +199,44 @@ class GitTransport:
         )  # fmt: skip
 
 
+class MergedNotes(NamedTuple):
+    before: str
+    """The newest commit of our notes; empty if there was none."""
+    after: str
+
+
+def sync_notes(
+    exchange: "NotesExchange",
+    name: str,
+    *,
+    push: bool = True,
+    on_progress: Callable[[Text], None] = lambda _: None,
+) -> Synced:
+    """Notes from a remote and to it. An empty name is the remote that git would choose.
+
+    Raises NoRemote, NotesFailed, SyncFailed, or PushRefused once what the remote had is merged.
+    """
+    remote, first = exchange.remote(name), None
+    for attempt in range(_SYNC_TRIES):
+        on_progress(Text("fetching the notes of {remote} …", remote=remote))
+        theirs = exchange.fetch(remote)
+        merged = exchange.merge(theirs)
+        first = merged.before if first is None else first
+        came = exchange.count(merged.after, first) if merged.after != first else 0
+        waiting = exchange.count(merged.after, theirs) if merged.after != theirs else 0
+        total = exchange.count(merged.after, "")
+        done = Synced(remote=remote, came=came, went=0, waiting=waiting, total=total)
+        if not push or merged.after == theirs:
+            return done
+        on_progress(Text("pushing notes to {remote} …", remote=remote))
+        if exchange.push(remote, merged.after):
+            return replace(done, went=waiting, waiting=0)
+        pause(attempt)
+    raise PushRefused(remote=remote, why=Text("others kept pushing at the same moment"))
+
+
 class NotesExchange:
-    """See `GitTransport` for what is given."""
+    """Notes to and from a remote. See `GitTransport` for what is given."""
 
     def __init__(
         self,
@@ -216,6 +254,7 @@ class NotesExchange:
         self._settings = self._way.settings
 
     def remote(self, name: str) -> str:
+        """A remote or an address; if it is empty, the remote that git would choose. Raises NoRemote."""
         named = {
             key.removeprefix("remote.").rpartition(".")[0]
             for _, key, _ in self._settings
@@ -243,6 +282,7 @@ class NotesExchange:
         return remote
 
     def fetch(self, remote: str) -> str:
+        """The newest commit of its notes; empty if it has none. Raises SyncFailed."""
         # What the remote need not send; a partial clone may have notes without their contents.
         partial = any(re.fullmatch(r"remote\..*\.promisor", key, re.DOTALL) for _, key, _ in self._settings)
         if not partial and (ours := notes_tip(self._clone)):
@@ -257,6 +297,7 @@ class NotesExchange:
         return found
 
     def merge(self, theirs: str) -> MergedNotes:
+        """Into ours, line by line; what others write meanwhile stays. Raises NotesFailed."""
         for attempt in range(TRIES):
             ours = notes_tip(self._clone)
             new = self._merged(ours, theirs)
@@ -287,12 +328,14 @@ class NotesExchange:
         return notes_tip(self._git)
 
     def push(self, remote: str, commit: str) -> bool:
+        """False if somebody else pushed at the same moment. Raises PushRefused."""
         done = self._run(*_PUSH, "--", remote, f"{commit}:{NOTES}")
         if done.returncode and not _FASTER.search(done.stdout + done.stderr):
             raise PushRefused(remote=remote, why=self._way.with_unused(_why(done)))
         return not done.returncode
 
     def count(self, commit: str, without: str) -> int:
+        """How many notes the commit has that the other lacks, or has with other lines. Raises NotesFailed."""
         try:
             new, old = (
                 {
@@ -318,7 +361,7 @@ class NotesExchange:
 
 
 class BranchExchange:
-    """See `ringi.forges.offer_port.RemoteBranches`. `objects` are those of a run's branch."""
+    """Branches of one remote. `objects` are those of a run's branch."""
 
     def __init__(
         self,
@@ -336,6 +379,7 @@ class BranchExchange:
             raise self._failed(str(error)) from None
 
     def tip(self, branch: str) -> str:
+        """The newest commit of the branch there; empty if there is no such branch. Raises PushFailed."""
         ref = f"refs/heads/{branch}"
         done = self._run("ls-remote", "--quiet", "--", self._address, ref)
         if done.returncode:
@@ -344,6 +388,10 @@ class BranchExchange:
         return next((oid for oid, *name in found if name == [ref]), "")
 
     def push(self, branch: str, commit: str, expected: str) -> None:
+        """Only if the branch there is at `expected`; empty: if there is none.
+
+        Raises BranchOvertaken if it is not, PushFailed.
+        """
         ref = f"refs/heads/{branch}"
         # The plus allows what the lease allows, and nothing else.
         words = (f"--force-with-lease={ref}:{expected}", "--", self._address, f"{commit}:{ref}")

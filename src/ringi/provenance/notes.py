@@ -13,11 +13,10 @@ from ringi.kernel.process.durable import sync_refs
 from ringi.kernel.process.git import NO_FETCH, Git, read_available
 from ringi.kernel.process.ref_files import LOCKED, Damage, glance, is_partial
 from ringi.kernel.process.refs import examine, put_aside
-from ringi.kernel.process.repository import Repository
-from ringi.kernel.text import Text
+from ringi.kernel.process.repository import Mended, Repository
+from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.provenance.history import MOST_NOTE, OBJECT_ID, noted
 from ringi.provenance.notes_remains import ADDED, REBUILT, NotesRemains
-from ringi.provenance.ports import Rebuilt
 from ringi.tree.personal_git import GitFailed, PersonalGit
 
 NOBODY: Final = (
@@ -32,6 +31,7 @@ TRIES: Final = 10
 _PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 1.0
 _FEW: Final = 100
+_SHOWN: Final = 10
 _FULL: Final = ("No space left", "Out of diskspace")
 _FATAL: Final = re.compile(rb"^fatal: (.*)$", re.MULTILINE)
 # It writes one into the git directory, in which nothing of ours may stay.
@@ -39,6 +39,52 @@ _CRASH: Final = re.compile(rb"^fast-import: dumping crash report to (.*fast_impo
 
 Lines = Mapping[str, Sequence[bytes]]
 """By the blob that they hang on."""
+
+
+class Rebuilt(NamedTuple):
+    """Damaged notes that were moved aside and rebuilt."""
+
+    why: Text
+    """What was wrong."""
+    aside: str
+    """The folder with the damaged files."""
+    lost: frozenset[str] = frozenset()
+    """The blobs whose newest note cannot be read."""
+    is_whole: bool = True
+    """False if there may have been more notes; how many is unknown."""
+
+    def describe(
+        self, what: Text, known: frozenset[str] = frozenset(), plans: tuple[str, ...] = ()
+    ) -> Mended:
+        """Names each note and plan that could not be kept. `known` are the blobs that the ledger knew."""
+        lost, lines = tuple(sorted(self.lost - known)), [what]
+        if plans:
+            lines.append(
+                Text(
+                    "{count} proofs could not be kept, because their files are not in the ledger any more: "
+                    "{plans}. No clone can verify these plans.",
+                    count=len(plans),
+                    plans=", ".join(plans),
+                )
+            )
+        if lost:
+            shown = ", ".join(blob[:COMMIT_SHOWN] for blob in lost[:_SHOWN])
+            lines.append(
+                Text(
+                    "{count} notes that others wrote could not be kept, on the blobs {blobs}. "
+                    "If they were pushed, get them back: ringi sync",
+                    count=len(lost),
+                    blobs=f"{shown} …" if len(lost) > _SHOWN else shown,
+                )
+            )
+        if not self.is_whole:
+            lines.append(
+                Text(
+                    "The newest list of the notes cannot be read: what others added last may be missing. "
+                    "If it was pushed, get it back: ringi sync"
+                )
+            )
+        return Mended(NOTES, tuple(lines), self.aside, lost, plans)
 
 
 class Notes:

@@ -1,8 +1,8 @@
-"""What proofs in a clone need from git: to write notes, and to read them and the history anywhere."""
+"""What verifying needs from git and ssh-keygen. Tests have a history and signatures of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -10,58 +10,6 @@ if TYPE_CHECKING:
 
     from ringi.approvals.signing import Signer, SignerList
     from ringi.approvals.statement import PathChange
-    from ringi.kernel.text import Text
-
-
-class Rebuilt(NamedTuple):
-    why: Text
-    """What was wrong."""
-    aside: str
-    """The folder with the damaged files."""
-    lost: frozenset[str] = frozenset()
-    """The blobs whose newest note cannot be read."""
-    is_whole: bool = True
-    """False if there may have been more notes, which nobody can count."""
-
-
-class PersonalRepository(Protocol):
-    """The person's own repository, as an approval names it. Inspecting it runs nothing of it."""
-
-    def roots(self) -> tuple[str, ...]:
-        """The root commits of HEAD, sorted; empty if there is no commit or no repository."""
-
-    def published(self, paths: Sequence[str]) -> frozenset[str]:
-        """Those that git tracks, or would: what it ignores is never named in a note."""
-
-    def stored(self, files: Mapping[str, Sequence[bytes]]) -> dict[str, tuple[str, ...]]:
-        """For each path, the blob ids that git would give to these contents there, after line ends and LFS.
-
-        Empty where only a filter of the person's configuration knows.
-        """
-
-    def attach(self, envelope: bytes, blobs: Collection[str]) -> None:
-        """Adds a line to the notes of these blobs, all or none. Does nothing where it is there already.
-
-        Raises NotesFailed, or NotesDamaged if `rebuild` is needed first.
-        """
-
-    def attach_all(self, lines: Mapping[str, Sequence[bytes]]) -> None:
-        """As `attach`, for lines by blob."""
-
-    def damage(self) -> Text | None:
-        """Why the notes cannot be read; None if they can, or there are none. Raises NotesFailed."""
-
-    def lacking(self, lines: Mapping[str, Sequence[bytes]]) -> bool:
-        """Whether one of these is not in the notes. Raises NotesFailed."""
-
-    def lines(self) -> Iterator[bytes]:
-        """Of all notes. Raises NotesFailed."""
-
-    def rebuild(self) -> Rebuilt | None:
-        """Moves damaged notes aside and restores what can be read, whoever wrote it; None if they are sound.
-
-        Raises NotesFailed.
-        """
 
 
 class PastCommit(NamedTuple):
@@ -125,31 +73,6 @@ class History(Protocol):
 
     def origin(self, commit: str, path: str, line: int) -> LineOrigin:
         """Where this line of the file came from. Raises CloneUnreadable."""
-
-
-class MergedNotes(NamedTuple):
-    before: str
-    """The newest commit of our notes; empty if there was none."""
-    after: str
-
-
-class NotesRemote(Protocol):
-    """Notes to and from a remote: the person's own git, with their network access and credentials."""
-
-    def remote(self, name: str) -> str:
-        """A remote or an address; if it is empty, the remote that git would choose. Raises NoRemote."""
-
-    def fetch(self, remote: str) -> str:
-        """The newest commit of its notes; empty if it has none. Raises SyncFailed."""
-
-    def merge(self, theirs: str) -> MergedNotes:
-        """Into ours, line by line; what others write meanwhile stays. Raises NotesFailed."""
-
-    def push(self, remote: str, commit: str) -> bool:
-        """False if somebody else pushed at the same moment. Raises PushRefused."""
-
-    def count(self, commit: str, without: str) -> int:
-        """How many notes the commit has that the other has not, or has otherwise. Raises NotesFailed."""
 
 
 class PastSignatures(Protocol):

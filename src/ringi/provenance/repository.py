@@ -12,8 +12,7 @@ from ringi.kernel.process.git import join_names, names_in
 from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
 from ringi.provenance.history import shallow_commits
-from ringi.provenance.notes import Notes
-from ringi.provenance.ports import Rebuilt
+from ringi.provenance.notes import Notes, Rebuilt
 from ringi.tree.commits import repository_around
 from ringi.tree.personal_git import GitFailed, PersonalGit
 
@@ -119,8 +118,12 @@ class GitRepository:
         self._notes().add(lines)
 
     def damage(self) -> Text | None:
-        notes = self._found_notes()
-        found = notes.damage() if notes else None
+        """Why the notes cannot be read; None if they can, or there are none."""
+        try:
+            notes = self._found_notes()
+            found = notes.damage() if notes else None
+        except (NotesFailed, CopyFailed) as error:
+            return Text(error.message, **error.details)
         return found.why if found else None
 
     def rebuild(self) -> Rebuilt | None:

@@ -12,7 +12,6 @@ from ringi.errors import CopyFailed, NotesFailed, StorageFailed
 from ringi.kernel.process.ref_files import Damage
 from ringi.kernel.process.repository import Mended
 from ringi.plans import attest
-from ringi.provenance.notes_damage import notes_damage
 from ringi.runs.branch import BranchOf
 from ringi.runs.branch_damage import branch_damage, mend_branch, mend_folder
 from ringi.runs.document import Run
@@ -22,16 +21,12 @@ if TYPE_CHECKING:
 
 
 def damaged_refs(workspace: Workspace) -> Iterator[Damage]:
-    if why := notes_damage(workspace):
+    repository = workspace.repository()
+    if why := repository.damage() if repository else None:
         yield Damage(NOTES, why)
     for run in _with_branch(workspace):
         if found := branch_damage(workspace.places.root, BranchOf.run(run)):
             yield found
-
-
-def mend_notes(workspace: Workspace) -> Mended | None:
-    """None if they are sound. Raises NotesFailed."""
-    return attest.mend(workspace)
 
 
 def lost_proofs(workspace: Workspace, plan_ids: Iterable[str]) -> list[str]:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from ringi.errors import FilterNeeded, NoCommit
 from ringi.kernel.process.git import NO_FETCH, join_names
@@ -36,16 +36,6 @@ class OfferOrder(NamedTuple):
     """Its date, so that the same order gives the same commit."""
 
 
-class OfferedCommits(Protocol):
-    """Objects and nothing more, in the repository of a run's branch. Runs no hook and no filter."""
-
-    def make(self, order: OfferOrder, known: str = "") -> str:
-        """`known` itself if it is a commit of this tree, parent and message, whoever made it and when.
-
-        Raises NoCommit if git cannot make it, or only with a filter.
-        """
-
-
 class GitOffers:
     """`root` is the folder of a run's branch."""
 
@@ -53,6 +43,10 @@ class GitOffers:
         self._git = PersonalGit(Path(os.path.realpath(root)), environment)
 
     def make(self, order: OfferOrder, known: str = "") -> str:
+        """`known` itself if it is a commit of this tree, parent and message, whoever made it and when.
+
+        Raises NoCommit if git cannot make it, or only with a filter.
+        """
         with tempfile.TemporaryDirectory(prefix="ringi-offer-") as folder:
             try:
                 tree = _tree(self._git, Path(folder), order)

@@ -33,9 +33,9 @@ from ringi.cli.commands.review import decide
 from ringi.cli.commands.signers import accept_shown
 from ringi.cli.review_dialogue import ApplyPrompter
 from ringi.errors import NoChannel, NoExtra, NoWorkspace
-from ringi.forges.clone import hooks_of
 from ringi.kernel.process.installation import extending_command
 from ringi.kernel.text import Text
+from ringi.provenance.clone import hooks_of
 from ringi.provenance.verdict import Mode
 from ringi.provenance.verify_range import PROJECTS
 

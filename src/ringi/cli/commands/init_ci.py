@@ -9,9 +9,9 @@ from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.commands.review import decide
 from ringi.cli.review_dialogue import ApplyPrompter
 from ringi.errors import NoChannel
-from ringi.forges.clone import default_branch
 from ringi.kernel.process.installation import Requirement, requirement
 from ringi.kernel.text import Text
+from ringi.provenance.clone import default_branch
 
 
 def set_up_ci(ctx: click.Context, forge: ForgeKind, install: str) -> None:

@@ -10,13 +10,12 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.ask import ask
 from ringi.cli.plan_names import PLAN
-from ringi.cli.verify_range import has_ledger
 from ringi.errors import UnknownCommand
-from ringi.forges.clone import mend_clone
 from ringi.kernel.process.repository import Mended
 from ringi.kernel.text import Text
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.result_view import result_lines
+from ringi.provenance.clone import mend_clone
 from ringi.runs.ref_damage import mend_refs, missing_proofs
 
 _DONE: Final = frozenset(["d", "done"])
@@ -52,8 +51,8 @@ def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str,
         raise click.UsageError(_("Name the plan that the command belongs to"))
     if {*done} & {*again}:
         raise click.UsageError(_("Choose one for each command: --done or --again"))
-    if not plan and not notes and not has_ledger(app):
-        _tell_mended(app, [mend_clone(app.start, app.environment, lambda: None)], [])
+    if not plan and not notes and not app.has_ledger:
+        _tell_mended(app, [mend_clone(app.start, app.environment)], [])
         _tell_settled(app, None, settled=False)
         return
     workspace = app.workspace

@@ -7,9 +7,10 @@ from msgspec.structs import asdict
 
 from ringi.approvals.statement import Synced
 from ringi.cli.app import App, pass_app
-from ringi.cli.verify_range import mend_by_ledger
-from ringi.forges.clone import mend_clone, sync_notes
 from ringi.kernel.text import Text
+from ringi.plans import attest
+from ringi.provenance.clone import mend_clone
+from ringi.provenance.exchange import NotesExchange, sync_notes
 
 
 @click.command()
@@ -22,17 +23,13 @@ def sync(app: App, remote: str | None, no_push: bool) -> None:
     Without REMOTE, the one that git would choose. Notes of both sides are merged line by line; none is
     overwritten, and nothing else of the repository changes. Needs no workspace.
     """
-    mended = mend_clone(app.start, app.environment, lambda: mend_by_ledger(app))
+    mended = mend_clone(
+        app.start, app.environment, lambda: attest.mend(app.workspace) if app.has_ledger else None
+    )
     for line in mended.lines if mended else ():
         app.ui.line(line, style="yellow")
-    done = sync_notes(
-        app.start,
-        app.environment,
-        remote or "",
-        push=not no_push,
-        prompts=sys.stdin.isatty(),
-        on_progress=app.tell_progress,
-    )
+    exchange = NotesExchange(app.start, app.environment, prompts=sys.stdin.isatty())
+    done = sync_notes(exchange, remote or "", push=not no_push, on_progress=app.tell_progress)
     if app.ui.as_json:
         app.ui.document(done)
     else:

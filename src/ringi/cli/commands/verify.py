@@ -1,31 +1,42 @@
 """`ringi verify`: the proof that the files are exactly what a person approved."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from gettext import gettext as _
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import click
-from msgspec import UNSET
-from msgspec.structs import replace
 
-from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.arguments import require_long
+from ringi._version import __version__
+from ringi.approvals.statement import NOTES
+from ringi.cli.app import App, pass_app
 from ringi.cli.plan_names import PLAN
-from ringi.cli.verify_range import (
-    RangeOptions,
-    has_ledger,
-    named_run,
-    verify_named,
-    verify_pushed,
-    verify_run,
-)
-from ringi.errors import NoSuchCommit, NotFound, NotProven
-from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.ledger.subject import is_session, short
-from ringi.plans.verdict import Proven
-from ringi.plans.verdict_view import doubt_lines, proven_lines, session_lines, unexecuted_lines
-from ringi.plans.verify import CommitStanding, Examination, PlanVerdict, SessionVerdict
+from ringi.errors import NoSuchCommit, NotCovered, NotFound, StorageFailed
+from ringi.kernel import codec
+from ringi.kernel.fs import replace_file
+from ringi.kernel.text import Text
+from ringi.ledger.subject import is_session
+from ringi.provenance.clone import OpenClone, open_clone
+from ringi.provenance.sarif import sarif as as_sarif
 from ringi.provenance.verdict import Mode
-from ringi.runs.ref_damage import lost_proofs
+from ringi.provenance.verify_range import Asked, Findings, range_of, verify_range
+from ringi.provenance.view import range_lines
+from ringi.runs.document import Run
+from ringi.runs.rows import Runs
+
+_BRANCHES: Final = "refs/heads/"
+_FIELDS: Final = 3
+_STANDARD_OUTPUT: Final = "-"
+
+
+class _RangeOptions(NamedTuple):
+    mode: Mode
+    sarif: str | None
+    """A file, or - for standard output."""
+    reviews: bool = False
+    """Whether the forge is asked about reviews."""
 
 
 @click.command()
@@ -59,138 +70,131 @@ def verify(
     """
     if sum(map(bool, (name, every, pre_receive))) > 1:
         raise click.UsageError(_("Choose one: PLAN, RANGE, COMMIT or RUN, --all, --pre-receive"))
-    if sarif == "-" and app.ui.as_json:
+    if sarif == _STANDARD_OUTPUT and app.ui.as_json:
         raise click.UsageError(_("Choose one: --json or --sarif -"))
     app.tells_damage = True
-    wanted = RangeOptions(Mode(mode or Mode.REPORT), sarif, reviews)
+    wanted = _RangeOptions(Mode(mode or Mode.REPORT), sarif, reviews)
     if pre_receive and reviews:
         raise click.UsageError(_("--reviews belongs to a RANGE, a COMMIT or a RUN"))
     if pre_receive:
-        verify_pushed(app, wanted)
-    elif not (name and _verified_by_notes(app, name, wanted)):
+        _verify_push(app, wanted)
+    elif not (name and _verify_by_notes(app, name, wanted)):
         if mode or sarif or reviews:
             raise click.UsageError(_("--mode, --sarif and --reviews belong to a RANGE, a COMMIT or a RUN"))
-        _verify_by_ledger(app, name, every=every)
+        from ringi.cli.verify_plans import verify_plans  # noqa: PLC0415  # a clone without a ledger needs none
+
+        verify_plans(app, name, every=every)
 
 
-def _verified_by_notes(app: App, name: str, wanted: RangeOptions) -> bool:
+def _verify_by_notes(app: App, name: str, wanted: _RangeOptions) -> bool:
     """False if it is the name of a plan or a session: those come first, then runs, then commits."""
     if is_session(name):
         return False
-    if ".." in name or not has_ledger(app):
-        verify_named(app, name, wanted)
+    if ".." in name or not app.has_ledger:
+        _verify_range(app, name, wanted)
         return True
     try:
-        app.workspace.plan.find(name)
+        app.plans.find(name)
     except NotFound:
-        if run := named_run(app, name):
-            verify_run(app, run, wanted)
+        if run := _find_run(app, name):
+            _verify_run(app, run, wanted)
             return True
         try:
-            verify_named(app, name, wanted)
+            _verify_range(app, name, wanted)
         except NoSuchCommit:
             raise NotFound(what=Text("plan, run or commit"), name=name) from None
         return True
     return False
 
 
-def _verify_by_ledger(app: App, plan: str | None, *, every: bool) -> None:
-    if plan and is_session(plan):
-        require_long(plan)
-    with app.workspace.one_moment():
-        only = "" if not plan or is_session(plan) else app.workspace.plan.find(plan)
-        looked = Examination(app.workspace, only=only, every=every)
-        verdicts, sessions = _verdicts(looked, plan, every=every)
+def _find_run(app: App, name: str) -> Run | None:
+    """None if no run has the name."""
+    runs = Runs(app.ledger)
+    try:
+        return runs.get(runs.find(name))
+    except NotFound:
+        return None
+
+
+def _verify_run(app: App, run: Run, wanted: _RangeOptions) -> None:
+    with _open_clone(app, app.root, wanted) as found:
+        base, branch = found.history.commit(run.base_commit), f"{_BRANCHES}{run.work_branch}"
+        asked = Asked("run", run.run_id, base, found.history.commit(branch), wanted.mode)
+        findings = verify_range(found.history, asked, found.signing)
+    _tell(app, [findings], wanted)
+
+
+def _verify_range(app: App, name: str, wanted: _RangeOptions) -> None:
+    """A range or a commit, in any clone."""
+    with _open_clone(app, app.start, wanted) as found:
+        findings = verify_range(found.history, range_of(found.history, name, wanted.mode), found.signing)
+    _tell(app, [findings], wanted)
+
+
+def _open_clone(app: App, folder: Path, wanted: _RangeOptions) -> AbstractContextManager[OpenClone]:
+    if not wanted.reviews:
+        return open_clone(folder, app.environment)
+    from ringi.forges.witness import witness_of  # noqa: PLC0415  # most never ask a forge
+
+    reviews, forge = witness_of(folder, app.environment)
+    return open_clone(folder, app.environment, reviews=reviews, forge=forge)
+
+
+def _verify_push(app: App, wanted: _RangeOptions) -> None:
+    """What git tells a pre-receive hook on standard input; notes of the same push count."""
+    updates = list(_read_updates())
+    notes = next((new for _, new, ref in updates if ref == NOTES and new), NOTES)
+    with open_clone(app.start, app.environment, notes=notes, quarantine=app.environment) as found:
+        findings = [
+            verify_range(found.history, _push_of(found, old, new, ref, wanted.mode), found.signing)
+            for old, new, ref in updates
+            if ref.startswith(_BRANCHES) and new
+        ]
+    _tell(app, findings, wanted)
+
+
+def _read_updates() -> Iterator[tuple[str, str, str]]:
+    """Old value, new value and name of each ref; a value that is not there is empty."""
+    for line in sys.stdin:
+        words = line.rstrip("\n").split(" ", _FIELDS - 1)
+        if len(words) != _FIELDS:
+            raise click.UsageError(_("--pre-receive reads lines of OLD NEW REF, as git gives them to a hook"))
+        old, new, ref = words
+        yield old.strip("0") and old, new.strip("0") and new, ref
+
+
+def _push_of(found: OpenClone, old: str, new: str, ref: str, mode: Mode) -> Asked:
+    """A new branch is compared with where it left the default branch."""
+    trusted = old
+    if not old:
+        try:
+            trusted = found.history.commit("HEAD")
+        except NoSuchCommit:
+            trusted = ""  # the first push of all
+        old = found.history.base_of(trusted, new)
+    return Asked("branch", ref.removeprefix(_BRANCHES), old, new, mode, trusted=trusted)
+
+
+def _tell(app: App, findings: list[Findings], wanted: _RangeOptions) -> None:
+    if wanted.sarif is not None:
+        _write_sarif(findings, wanted.sarif)
+    documents = [one.document for one in findings]
     if app.ui.as_json:
-        app.ui.document(_documents(verdicts, sessions, one=not every))
-    if not verdicts and not sessions:
-        app.ui.line(Text("No plan was carried out yet."))
-    for path in looked.foreign:
-        app.ui.line(
-            Text("! {path} is not from this ledger; ringi does not rely on it", path=path), style="yellow"
-        )
-    _tell_lost(app, [one.document for one in verdicts])
-    _tell_all(app, verdicts, sessions)
+        app.ui.document(documents[0] if len(documents) == 1 else documents)
+    elif wanted.sarif != _STANDARD_OUTPUT:
+        for one in findings:
+            app.ui.show(range_lines(*one))
+    uncovered = sum(len(document.uncovered) for document in documents)
+    if uncovered and wanted.mode is not Mode.REPORT:
+        app.fail(NotCovered(count=uncovered, total=sum(len(document.files) for document in documents)))
 
 
-def _tell_lost(app: App, verdicts: Sequence[Proven]) -> None:
-    """The ledger proves it here; a clone has only the notes."""
-    lost = lost_proofs(app.workspace, [one.plan_id for one in verdicts if one.carried_out])
-    if lost:
-        text = Text(
-            "! the notes do not have the proof of {plans}: no clone can verify it", plans=", ".join(lost)
-        )
-        app.ui.line(text, style="yellow")
-        app.ui.next_step("ringi recover --notes")
-
-
-def _verdicts(
-    looked: Examination, plan: str | None, *, every: bool
-) -> tuple[list[PlanVerdict], list[SessionVerdict]]:
-    if plan and is_session(plan):
-        return [], [looked.session(plan)]
-    names = list(looked.carried_out()) if every else [plan or next(looked.carried_out(), "")]
-    sessions = [] if plan else [looked.session(name) for name in looked.approved_sessions()]
-    if not every and not names[0] and not sessions:
-        raise NotFound(what=Text("plan"), name=Text("that was carried out"))
-    return [looked.plan(name) for name in names if name], sessions
-
-
-def _documents(verdicts: Sequence[PlanVerdict], sessions: Sequence[SessionVerdict], *, one: bool) -> object:
-    """One plan with the sessions in it, or one session; else a list."""
-    approved = tuple(session.document for session in sessions)
-    if one and verdicts:
-        return replace(verdicts[0].document, sessions=approved or UNSET)
-    if one and len(approved) == 1:
-        return approved[0]
-    return [*(verdict.document for verdict in verdicts), *approved]
-
-
-def _tell_all(app: App, verdicts: Sequence[PlanVerdict], sessions: Sequence[SessionVerdict]) -> None:
-    told: set[Text] = set()
-    for verdict in verdicts:
-        _tell(app, verdict, told)
-    for session in sessions:
-        if not _tell_problems(app, session.problems, short(session.document.session_id), told):
-            app.ui.show(session_lines(session.document))
-    forged = [*(one.document.forged for one in verdicts), *(one.document.forged for one in sessions)]
-    if any(forged):
-        app.ui.next_step("ringi doctor --repair")
-    contradicted = [(one.document.name, one.problems[0]) for one in verdicts if one.problems]
-    contradicted += [(short(one.document.session_id), one.problems[0]) for one in sessions if one.problems]
-    if contradicted:
-        app.fail(NotProven(plan=", ".join(name for name, _ in contradicted), why=contradicted[0][1]))
-    carried_out = all(verdict.document.carried_out for verdict in verdicts)
-    if not carried_out or not all(session.document.approval for session in sessions):
-        raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
-
-
-def _tell_problems(app: App, problems: Sequence[Text], name: str, told: set[Text]) -> bool:
-    """True if there are any. A problem that affects everything, such as a broken log, is printed once."""
-    fresh = [problem for problem in problems if problem not in told]
-    told.update(fresh)
-    for problem in fresh:
-        app.ui.line(Text("✗ {problem}", problem=problem), style="red")
-    if problems:
-        app.ui.line(Text("{plan} is not proven", plan=name), style="red")
-    return bool(problems)
-
-
-def _tell(app: App, verdict: PlanVerdict, told: set[Text]) -> None:
-    document, ui = verdict.document, app.ui
-    if _tell_problems(app, verdict.problems, document.name, told):
-        pass
-    elif document.carried_out:
-        ui.show(proven_lines(document))
-    else:
-        ui.show(unexecuted_lines(document))
-    _tell_commit(app, verdict.commit)
-    ui.show(doubt_lines(document))
-
-
-def _tell_commit(app: App, commit: CommitStanding) -> None:
-    if commit.as_approved:
-        line = Text("commit {id} holds exactly the approved bytes", id=commit.commit[:COMMIT_SHOWN])
-        app.ui.line(line, indent=2)
-    for note in commit.notes:
-        app.ui.line(Text("! {note}", note=note), style="yellow", indent=2)
+def _write_sarif(findings: list[Findings], where: str) -> None:
+    data = codec.pretty(as_sarif([one.document for one in findings], __version__))
+    if where == _STANDARD_OUTPUT:
+        sys.stdout.write(data.decode())
+        return
+    try:
+        replace_file(Path(where), data, mode=0o644, synced=False)
+    except OSError as error:
+        raise StorageFailed(what=where, why=error.strerror or str(error)) from None

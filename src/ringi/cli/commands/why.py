@@ -8,11 +8,10 @@ from typing import Final
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.verify_range import has_ledger
 from ringi.errors import NotFound, NoWorkspace
-from ringi.forges.clone import verifying
 from ringi.kernel.fs import read_bounded
 from ringi.kernel.text import Text
+from ringi.provenance.clone import open_clone
 from ringi.provenance.view import why_lines
 from ringi.provenance.why import why as reason_of
 from ringi.provenance.why import with_ledger
@@ -40,9 +39,9 @@ def why(app: App, place: str) -> None:
     if not file.is_relative_to(os.path.realpath(root)):
         raise NotFound(what=Text("file in {folder}", folder=str(root)), name=name, see="git ls-files")
     path = str(file.relative_to(os.path.realpath(root)))
-    with verifying(app.start, app.environment) as found:
+    with open_clone(app.start, app.environment) as found:
         told = reason_of(found.history, found.signing, path, int(number), _bytes(file))
-    if has_ledger(app):
+    if app.has_ledger:
         told = with_ledger(told, app.workspace)
     if app.ui.as_json:
         app.ui.document(told)
