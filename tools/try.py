@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 
 RINGI = Path(sys.executable).with_name("ringi")
+# As it is typed and shown; found beside the interpreter that runs this.
+PYTHON = "python3"
 PERSON_NEEDED = 3
 DECLINED = 5
 NOT_COVERED = 6
@@ -206,8 +208,8 @@ def journey(folder: Path) -> int:
 
 def beside_an_agent(stage: "Stage", folder: Path) -> bool:
     """False if nobody could decide, or nobody wanted to."""
-    check = "python3 -m unittest -q"
-    stage.run(["with", "--check", check, "--", sys.executable, str(folder / "demo-agent.py")])
+    check = f"{PYTHON} -m unittest -q"
+    stage.run(["with", "--check", check, "--", PYTHON, str(folder / "demo-agent.py")])
     stage.run([])
     say("\nA line in it is not wanted. The agent is told, and continues in the same copy.")
     code = stage.review(
@@ -252,7 +254,7 @@ def from_a_request(stage: "Stage", folder: Path) -> None:
     say("\nFrom a request: a sentence becomes a plan you approve, then a tested commit on its own branch.")
     say("The built-in playbook asks and plans, a demo command makes the change; still no model.")
     stage.run(
-        ["run", REQUEST, "--with", shlex.join([sys.executable, str(folder / "demo-implementer.py")])],
+        ["run", REQUEST, "--with", shlex.join([PYTHON, str(folder / "demo-implementer.py")])],
         [
             (r"Question 1 of 1[\s\S]*\n> ", "python3 report.py prints a last line: total: 8"),
             (MENU, "a"),
@@ -425,6 +427,7 @@ def make_project(folder: Path) -> tuple[Path, dict[str, str]]:
         (project / name).write_text(text, encoding="utf-8")
     environment = {
         **os.environ,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         "XDG_STATE_HOME": str(folder / "state"),
         "XDG_CACHE_HOME": str(folder / "cache"),
         "XDG_CONFIG_HOME": str(folder / "config"),
