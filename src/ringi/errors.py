@@ -639,7 +639,7 @@ class Unreviewable(Usage):
 class NoSuchCommit(Usage):
     code = "no_such_commit"
     message = "There is no commit {name} here"
-    hint = "If the clone is shallow, fetch the rest first: git fetch --unshallow"
+    hint = "Try: {command}"
 
 
 class AmbiguousName(Usage):

@@ -131,7 +131,7 @@ class MemoryHistory:
 
     def commit(self, name: str) -> str:
         if name not in self.trees:
-            raise NoSuchCommit(name=name)
+            raise NoSuchCommit(name=name, command="git log --all --oneline")
         return name
 
     def base_of(self, old: str, new: str) -> str:

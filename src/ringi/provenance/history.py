@@ -90,12 +90,16 @@ class GitHistory:
         self._git = Git(self._own, variables={**where, **pushed})
 
     def commit(self, name: str) -> str:
+        # A whole clone has nothing to fetch: the name is wrong.
+        lacking = NoSuchCommit(
+            name=name, command="git fetch --unshallow" if self._shallow else "git log --all --oneline"
+        )
         if name.startswith("-") or not name:
-            raise NoSuchCommit(name=name)
+            raise lacking
         finished = self._refs.attempt(*_TELLING, "rev-parse", "--verify", f"{name}^{{commit}}")
         if finished.code:
             self._refuse_damaged(name)
-            raise NoSuchCommit(name=name)
+            raise lacking
         if not _WHOLE.match(name) and _SHARED.search(finished.err):
             raise AmbiguousName(name=name)
         return finished.out.decode().strip()
