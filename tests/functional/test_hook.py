@@ -18,9 +18,9 @@ from ringi.agents.claude_hook import (
     HookContext,
     Unfit,
     copy_tree,
+    find_sandboxed_copy,
     judge,
-    resolved,
-    sandboxed_copy,
+    resolve_links,
     surroundings,
 )
 from ringi.agents.entries import hook_command
@@ -224,8 +224,8 @@ def test_only_the_first_process_says_that_this_is_a_sandbox(tmp_path: Path):
         ([""], ""),
     ):
         told.write_bytes("\0".join(words).encode() + b"\0")
-        assert sandboxed_copy(told) == found
-    assert sandboxed_copy(tmp_path / "none") == ""
+        assert find_sandboxed_copy(told) == found
+    assert find_sandboxed_copy(tmp_path / "none") == ""
 
 
 def test_only_the_copy_that_is_named_allows_anything(desk: Desk, beside: Beside):
@@ -426,7 +426,7 @@ def test_links_are_resolved_as_the_system_does(tmp_path: Path, found: list[str])
         (base / "a" / "b" / "abs").symlink_to(base)
         (base / "a" / "file").write_text("")
     path = "/".join([str(base), *found])
-    answer = resolved(path)
+    answer = resolve_links(path)
     try:
         real = os.path.realpath(path, strict=True)
     except OSError:

@@ -12,7 +12,7 @@ import pytest
 
 from ringi.agents.state import AgentState
 from ringi.app.api import open_workspace
-from ringi.beside.copies import of_agents
+from ringi.beside.copies import agent_copies
 from tests.functional.beside_desk import HomeDesk, home_desk, rechecked, walled
 from tests.helpers import make_files
 
@@ -218,7 +218,7 @@ def test_a_link_that_cannot_be_put_back_is_named(editable: HomeDesk) -> None:
     shutil.rmtree(claude)
     claude.write_text("not a folder\n")
     with open_workspace(editable.root) as workspace:
-        (copy,) = of_agents(workspace)
+        (copy,) = agent_copies(workspace)
         (replaced,) = AgentState(workspace, copy, ["claude"], os.environ).put_back_links()
     assert replaced == (claude / "settings.json", "Not a directory")
 

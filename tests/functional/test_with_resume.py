@@ -11,7 +11,7 @@ import pytest
 
 from ringi import DropSpec, open_workspace
 from ringi.approvals.feedback import Side
-from ringi.beside.copies import of_agents
+from ringi.beside.copies import agent_copies
 from ringi.tree.copy import Supervisor
 from tests.functional.beside_desk import HomeDesk, home_desk
 from tests.functional.desk import RINGI, Desk
@@ -85,7 +85,7 @@ def test_what_cannot_be_resumed_is_said_in_words(desk: Desk) -> None:
     name = desk.agent("echo x > x.txt")
     assert desk.process("with", "--resume", "p9").returncode == 2
     with open_workspace(desk.root, environment=os.environ, person=Person()) as workspace:
-        (copy,) = of_agents(workspace)
+        (copy,) = agent_copies(workspace)
         copy.note(supervisor=Supervisor.this_process(), command=("sh",), taken=False)
         busy = desk.process("with", "--resume", name)
         assert "an agent is working in its copy" in busy.stderr
@@ -114,7 +114,7 @@ def test_after_the_apply_the_agent_continues_in_a_fresh_copy(outside: HomeDesk) 
     (desk.root / "mine.txt").write_text("mine\n")
     assert desk.process("with", "true").returncode == 0
     with open_workspace(desk.root, environment=os.environ) as workspace:
-        (copy,) = of_agents(workspace)
+        (copy,) = agent_copies(workspace)
     assert (copy.record.emptied, list(copy.tree.iterdir())) == (True, [])
     assert not (copy.folder / "base.git").exists()
     done = desk.process("with", "--resume", "p1")

@@ -104,7 +104,7 @@ class AgentProcess:
             self.alive = False
             self._listener.gone(self)
 
-    def named(self, session: str) -> None:
+    def name_session(self, session: str) -> None:
         self.session = session
         self.told = OwnUpdates(session)
 

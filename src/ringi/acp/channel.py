@@ -17,13 +17,13 @@ from ringi.acp.protocol import (
     Message,
     MessageRefusal,
     RpcError,
-    answered_id,
     content,
+    id_of_answer,
     line_of,
+    parse_message,
     raw,
-    refused,
+    refusal_line,
     request,
-    understood,
 )
 from ringi.acp.wire import Inlet, Outlet
 from ringi.kernel.text import Text, translate
@@ -67,14 +67,14 @@ class Channel:
         await self._inlet.listen(stdout)
 
     def _hear(self, line: bytes) -> None:
-        message = understood(line)
+        message = parse_message(line)
         if isinstance(message, MessageRefusal):
             self._skip(line[:_HEAD])
             return
         try:
             # Written anew: a field that is there twice, or twice but for its case, would say one thing to us
             # and another to an editor.
-            line = _mapped(message, self._paths.to_editor) if self._paths else line_of(message)[:-1]
+            line = _map_paths(message, self._paths.to_editor) if self._paths else line_of(message)[:-1]
         except RpcError:
             self._skip(line[:_HEAD])
             return
@@ -94,9 +94,9 @@ class Channel:
     def _skip(self, head: bytes) -> None:
         """Drops what cannot be read. Whoever waits for it hears so."""
         self._ears.strange(head[:_SHOWN].decode(errors="replace"))
-        number = answered_id(head)
+        number = id_of_answer(head)
         if number is not None and number in self._pending:
-            self._hear(refused(number, INTERNAL_ERROR, Text("The agent's answer cannot be read."))[:-1])
+            self._hear(refusal_line(number, INTERNAL_ERROR, Text("The agent's answer cannot be read."))[:-1])
 
     def _end(self) -> None:
         self._ears.end()
@@ -105,7 +105,7 @@ class Channel:
         """A message of the editor, as it came unless paths are mapped. Raises RpcError if the agent ended."""
         self._refuse_over()
         if self._paths:
-            line = _mapped(message, self._paths.to_agent)
+            line = _map_paths(message, self._paths.to_agent)
         if message.is_request and isinstance(message.id, int | str):
             self._pending[message.id] = None
         self.write(line + b"\n")
@@ -126,7 +126,7 @@ class Channel:
         if number is None:
             number = f"ringi-{next(self._numbers)}"
         if self._paths:
-            params = _moved(params, self._paths.to_agent)
+            params = _move_paths(params, self._paths.to_agent)
         waiting: asyncio.Future[ChannelReply] = asyncio.get_running_loop().create_future()
         self._pending[number] = waiting
         self.write(request(number, method, params))
@@ -134,7 +134,7 @@ class Channel:
 
     def give_up(self, number: Id, line: bytes) -> None:
         """Answers for the agent, since it does not."""
-        waiting, message = self._pending.get(number), understood(line)
+        waiting, message = self._pending.get(number), parse_message(line)
         if waiting is not None and not waiting.done() and isinstance(message, Message):
             waiting.set_result(ChannelReply(message, line))
 
@@ -160,15 +160,15 @@ class Channel:
         self._inlet.close()
 
 
-def _mapped(message: Message, move: Callable[[object], object]) -> bytes:
+def _map_paths(message: Message, move: Callable[[object], object]) -> bytes:
     """Raises RpcError."""
     for name in ("params", "result"):
         if getattr(message, name) is not UNSET:
-            setattr(message, name, _moved(getattr(message, name), move))
+            setattr(message, name, _move_paths(getattr(message, name), move))
     return line_of(message)[:-1]
 
 
-def _moved(value: Raw | UnsetType, move: Callable[[object], object]) -> Raw:
+def _move_paths(value: Raw | UnsetType, move: Callable[[object], object]) -> Raw:
     """Raises RpcError."""
     try:
         return raw(move(content(value)))

@@ -35,7 +35,7 @@ class AgentPool:
         self._meeting = asyncio.Lock()
         self._login: Message | None = None
 
-    async def greeted(self) -> bool:
+    async def was_greeted(self) -> bool:
         """After a greeting that is under way: CodeCompanion may not wait for its answer."""
         async with self._meeting:
             return self._greeting is not None

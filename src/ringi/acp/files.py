@@ -32,7 +32,7 @@ class WriteFileRequest(Struct):
     content: str
 
 
-def parsed(params: Raw | UnsetType, kind: type[Any]) -> Any:
+def parse_params(params: Raw | UnsetType, kind: type[Any]) -> Any:
     """Raises RpcError."""
     try:
         return msgspec.json.decode(params if isinstance(params, Raw) else b"{}", type=prepare(kind))
@@ -42,7 +42,7 @@ def parsed(params: Raw | UnsetType, kind: type[Any]) -> Any:
 
 
 def read_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType) -> dict[str, Any]:
-    wanted: ReadFileRequest = parsed(params, ReadFileRequest)
+    wanted: ReadFileRequest = parse_params(params, ReadFileRequest)
     name = paths.inside(wanted.path)
     tree = Tree(OsFileSystem(), copy.tree)
     try:
@@ -73,7 +73,7 @@ def read_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType)
 
 
 def write_text_file(copy: WorkCopy, paths: ProjectPaths, params: Raw | UnsetType) -> dict[str, Any]:
-    wanted: WriteFileRequest = parsed(params, WriteFileRequest)
+    wanted: WriteFileRequest = parse_params(params, WriteFileRequest)
     name = paths.inside(wanted.path)
     tree = Tree(OsFileSystem(), copy.tree)
     try:

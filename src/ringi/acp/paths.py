@@ -38,7 +38,7 @@ class ProjectPaths:
         for base in (self._root, self._seen):
             if plain.is_relative_to(base):
                 return _relative(plain, base)
-        if named := self._linked(plain):
+        if named := self._find_link(plain):
             return _relative(plain, named)
         words = Text(
             "{path} is outside of {root}. ringi serves files of the project's copy only.",
@@ -47,7 +47,7 @@ class ProjectPaths:
         )
         raise RpcError(INVALID_PARAMS, words)
 
-    def _linked(self, path: Path) -> Path | None:
+    def _find_link(self, path: Path) -> Path | None:
         """The part of the path that names the project through a link."""
         try:
             root = self._root.stat()
@@ -62,10 +62,10 @@ class ProjectPaths:
         return os.path.normpath(self._seen / self.inside(path))
 
     def to_agent(self, value: object) -> Any:
-        return _mapped(value, _moving(self._root, self._seen))
+        return _map_value(value, _moving(self._root, self._seen))
 
     def to_editor(self, value: object) -> Any:
-        return _mapped(value, _moving(self._seen, self._root))
+        return _map_value(value, _moving(self._seen, self._root))
 
     def at_project(self, name: str) -> str:
         return str(self._root / name)
@@ -88,11 +88,11 @@ def _moving(source: Path, target: Path) -> Callable[[str], str]:
     return move
 
 
-def _mapped(value: object, move: Callable[[str], str], field: str = "") -> Any:
+def _map_value(value: object, move: Callable[[str], str], field: str = "") -> Any:
     if isinstance(value, str):
         return move(value) if field in _FIELDS else value
     if isinstance(value, list):
-        return [_mapped(one, move, field) for one in value]
+        return [_map_value(one, move, field) for one in value]
     if isinstance(value, dict):
-        return {name: _mapped(one, move, name) for name, one in value.items()}
+        return {name: _map_value(one, move, name) for name, one in value.items()}
     return value

@@ -111,16 +111,16 @@ _UPDATE: Final = msgspec.json.Decoder(Update)
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-def understood(line: bytes) -> Message | MessageRefusal:
+def parse_message(line: bytes) -> Message | MessageRefusal:
     try:
         message = _ENVELOPE.decode(line)
     except msgspec.ValidationError:
-        return MessageRefusal(INVALID_REQUEST, _NO_MESSAGE, found_id(line))
+        return MessageRefusal(INVALID_REQUEST, _NO_MESSAGE, find_id(line))
     except RecursionError:
-        return MessageRefusal(INVALID_REQUEST, TOO_DEEP, found_id(line))
+        return MessageRefusal(INVALID_REQUEST, TOO_DEEP, find_id(line))
     except (msgspec.DecodeError, UnicodeDecodeError):
         # Whole, but with half a character in it, for instance: whoever asked waits for an answer.
-        number = found_id(line) if line.endswith(b"}") else None
+        number = find_id(line) if line.endswith(b"}") else None
         return MessageRefusal(PARSE_ERROR, Text("This line is not JSON."), number)
     if message.jsonrpc != "2.0" or not _is_whole(message):
         number = message.id if isinstance(message.id, int | str) and message.method is not UNSET else None
@@ -136,12 +136,12 @@ def _is_whole(message: Message) -> bool:
     return not answers and message.id is not None
 
 
-def answered_id(head: bytes) -> Id | None:
+def id_of_answer(head: bytes) -> Id | None:
     """What a line that cannot be read would have answered."""
-    return None if b'"method"' in head else found_id(head)
+    return None if b'"method"' in head else find_id(head)
 
 
-def found_id(line: bytes) -> Id | None:
+def find_id(line: bytes) -> Id | None:
     found = _ID.match(line)
     number: Id | None = msgspec.json.decode(found[1]) if found else None
     return number
@@ -149,10 +149,10 @@ def found_id(line: bytes) -> Id | None:
 
 def too_long(head: bytes) -> MessageRefusal:
     words = Text("The message has more than {limit} bytes.", limit=LONGEST_LINE)
-    return MessageRefusal(INVALID_REQUEST, words, found_id(head))
+    return MessageRefusal(INVALID_REQUEST, words, find_id(head))
 
 
-def addressed(params: Raw | UnsetType) -> Addressed:
+def read_address(params: Raw | UnsetType) -> Addressed:
     if params is UNSET:
         return Addressed()
     try:
@@ -161,7 +161,7 @@ def addressed(params: Raw | UnsetType) -> Addressed:
         return Addressed(session_id="")  # nobody's, whatever it says
 
 
-def updated(params: Raw | UnsetType) -> Updated:
+def read_update(params: Raw | UnsetType) -> Updated:
     if params is UNSET:
         return Updated()
     try:
@@ -194,11 +194,11 @@ def request(number: Id, method: str, params: Raw | UnsetType) -> bytes:
     return line_of(Message(id=number, method=method, params=params))
 
 
-def answered(number: Id | None, result: object) -> bytes:
+def answer_line(number: Id | None, result: object) -> bytes:
     return line_of(Message(id=number, result=raw(result)))
 
 
-def refused(number: Id | None, code: int, words: Text | str) -> bytes:
+def refusal_line(number: Id | None, code: int, words: Text | str) -> bytes:
     return line_of(Message(id=number, error=raw({"code": code, "message": show_value(words)})))
 
 

@@ -27,11 +27,11 @@ from ringi.acp.protocol import (
     Message,
     MessageRefusal,
     RpcError,
-    addressed,
     content,
-    refused,
+    parse_message,
+    read_address,
+    refusal_line,
     too_long,
-    understood,
 )
 from ringi.acp.requests import Requests
 from ringi.acp.sessions import AcpSessions
@@ -57,7 +57,7 @@ class Proxy:
         self._inlet = Inlet(LONGEST_LINE, self._from_editor, self._skip, self._over)
         self._outlet = Outlet(self._full)
         self._tasks = Tasks()
-        self._crew = AgentPool(work, AgentListener(self._from_agent, self._gone, self._strange))
+        self._crew = AgentPool(work, AgentListener(self._from_agent, self._on_exit, self._strange))
         self._sessions = AcpSessions(work, self._crew)
         self._updates = Updates(self._outlet.write, self._sessions, self._strange)
         self._turns = Turns(self._outlet.write, patience_sec)
@@ -121,12 +121,12 @@ class Proxy:
 
     def _skip(self, head: bytes) -> None:
         refusal = too_long(head)
-        self._outlet.write(refused(refusal.id, refusal.code, refusal.words))
+        self._outlet.write(refusal_line(refusal.id, refusal.code, refusal.words))
 
     def _from_editor(self, line: bytes) -> None:
-        message = understood(line)
+        message = parse_message(line)
         if isinstance(message, MessageRefusal):
-            self._outlet.write(refused(message.id, message.code, message.words))
+            self._outlet.write(refusal_line(message.id, message.code, message.words))
         elif message.is_request and isinstance(message.id, int | str):
             self._take_request(message.id, message, line)
         elif not message.is_response:
@@ -135,7 +135,7 @@ class Proxy:
             self._strange(Text("an answer to {number}, which nobody asked", number=repr(message.id)))
 
     def _take_notification(self, message: Message, line: bytes) -> None:
-        to = addressed(message.params)
+        to = read_address(message.params)
         if message.method == CANCEL_REQUEST:
             agent = next((one for one in self._crew.agents if _has(one, to.request_id)), None)
         else:
@@ -152,23 +152,23 @@ class Proxy:
     def _take_request(self, number: Id, message: Message, line: bytes) -> None:
         if number in self._open or any(agent.channel.has(number) for agent in self._crew.agents):
             words = Text("The request {number} is still open.", number=repr(number))
-            self._outlet.write(refused(number, INVALID_REQUEST, words))
+            self._outlet.write(refusal_line(number, INVALID_REQUEST, words))
         else:
             self._open.add(number)
             self._tasks.spawn(self._answer(number, message, line))
 
     async def _answer(self, number: Id, message: Message, line: bytes) -> None:
         """Every request gets an answer, whatever happens."""
-        line_back = refused(number, INTERNAL_ERROR, Text("This is a mistake in ringi, not yours."))
+        line_back = refusal_line(number, INTERNAL_ERROR, Text("This is a mistake in ringi, not yours."))
         try:
             answer = await self._answer_to(number, message, line)
             line_back = answer.line if answer is not None else b""
         except RpcError as error:
-            line_back = refused(number, error.code, error.words)
+            line_back = refusal_line(number, error.code, error.words)
         except RingiError as error:
-            line_back = refused(number, NOT_POSSIBLE, in_words(error).words)
+            line_back = refusal_line(number, NOT_POSSIBLE, in_words(error).words)
         except OSError as error:
-            line_back = refused(number, INTERNAL_ERROR, str(error))
+            line_back = refusal_line(number, INTERNAL_ERROR, str(error))
         except asyncio.CancelledError:  # nobody waits for it any more
             line_back = b""
             raise
@@ -182,11 +182,11 @@ class Proxy:
         method, crew, sessions = message.method, self._crew, self._sessions
         if method == INITIALIZE:
             return await crew.greet(number, message.params)
-        if not await crew.greeted():
+        if not await crew.was_greeted():
             raise RpcError(INVALID_REQUEST, Text("initialize comes first."))
         if method in BEGINNING:
             return await sessions.begin(number, str(method), content(message.params))
-        to = addressed(message.params)
+        to = read_address(message.params)
         agent = sessions.of(to.session_id)
         named = isinstance(to.session_id, str) and not str(method).startswith(ELSEWHERE)
         if agent is None and (named or method in {PROMPT, CLOSE}):
@@ -214,7 +214,7 @@ class Proxy:
                 self._requests.take(agent, message)
             elif isinstance(message.id, int | str):
                 words = Text("This is no session of yours.")
-                agent.channel.write(refused(message.id, INVALID_PARAMS, words))
+                agent.channel.write(refusal_line(message.id, INVALID_PARAMS, words))
             return
         if not message.is_response:
             if message.method == CANCEL_REQUEST:
@@ -222,10 +222,10 @@ class Proxy:
                 return
             if not self._updates.fits(agent, message, line):
                 return
-            line = self._requests.shown(agent, message, line)
+            line = self._requests.replace_terminals(agent, message, line)
         self._outlet.write(line + b"\n")
 
-    def _gone(self, agent: AgentProcess) -> None:
+    def _on_exit(self, agent: AgentProcess) -> None:
         self._tasks.spawn(self._finish_dead_agent(agent))
 
     async def _finish_dead_agent(self, agent: AgentProcess) -> None:
@@ -234,7 +234,7 @@ class Proxy:
         left = agent.channel.drop(why)
         await agent.quiet.wait()
         for number in left:
-            self._outlet.write(refused(number, INTERNAL_ERROR, why))
+            self._outlet.write(refusal_line(number, INTERNAL_ERROR, why))
         self._requests.forget(agent)
         self._log.line(why)
         self._sessions.forget(agent)

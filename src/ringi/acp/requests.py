@@ -12,12 +12,12 @@ from ringi.acp.protocol import (
     Id,
     Message,
     RpcError,
-    addressed,
-    answered,
+    answer_line,
     content,
     line_of,
     raw,
-    refused,
+    read_address,
+    refusal_line,
     text_of,
 )
 from ringi.acp.tasks import Tasks
@@ -49,7 +49,7 @@ class Requests:
                 "{count} requests are open: wait for an answer first.",
                 count=MOST_OPEN,
             )
-            agent.channel.write(refused(number, INVALID_REQUEST, words))
+            agent.channel.write(refusal_line(number, INVALID_REQUEST, words))
             return
         agent.asking += 1
         if str(message.method).startswith(_SERVED):
@@ -61,9 +61,9 @@ class Requests:
 
     async def _serve(self, agent: AgentProcess, number: Id, message: Message) -> None:
         try:
-            line = answered(number, await agent.serve(str(message.method), message.params))
+            line = answer_line(number, await agent.serve(str(message.method), message.params))
         except RpcError as error:
-            line = refused(number, error.code, error.words)
+            line = refusal_line(number, error.code, error.words)
         finally:
             agent.asking -= 1
         if agent.alive:
@@ -80,11 +80,11 @@ class Requests:
             try:
                 agent.channel.send(message, line_of(message)[:-1])
             except RpcError as error:
-                agent.channel.write(refused(asked[1], error.code, error.words))
+                agent.channel.write(refusal_line(asked[1], error.code, error.words))
         return True
 
     def cancel(self, agent: AgentProcess, message: Message) -> None:
-        wanted = addressed(message.params).request_id
+        wanted = read_address(message.params).request_id
         for number, asked in self._asked.items():
             if asked == (agent, wanted):
                 self._tell(line_of(Message(method=CANCEL_REQUEST, params=raw({"requestId": number}))))
@@ -92,7 +92,7 @@ class Requests:
     def forget(self, agent: AgentProcess) -> None:
         self._asked = {number: asked for number, asked in self._asked.items() if asked[0] is not agent}
 
-    def shown(self, agent: AgentProcess, message: Message, line: bytes) -> bytes:
+    def replace_terminals(self, agent: AgentProcess, message: Message, line: bytes) -> bytes:
         """The editor knows none of the copy's terminals: a tool call shows what they print instead."""
         if message.method != UPDATE or b'"terminalId"' not in line:
             return line

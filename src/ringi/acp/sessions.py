@@ -76,11 +76,11 @@ class AcpSessions:
 
     def _name(self, agent: AgentProcess, session: str) -> None:
         self._by_name[session] = agent
-        agent.named(session)
+        agent.name_session(session)
 
     def _give_back(self, agent: AgentProcess) -> None:
         self.forget(agent)
-        agent.named("")
+        agent.name_session("")
         self._crew.give_back(agent)
 
 

@@ -12,9 +12,9 @@ class Tasks:
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._running.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._finish)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _finish(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()):
             task.get_loop().call_exception_handler({"message": "a task failed", "exception": error})

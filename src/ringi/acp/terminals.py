@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from msgspec import Raw, Struct, UnsetType
 
-from ringi.acp.files import in_words, parsed
+from ringi.acp.files import in_words, parse_params
 from ringi.acp.paths import ProjectPaths
 from ringi.acp.protocol import INVALID_PARAMS, RpcError
-from ringi.acp.thread import fenced
+from ringi.acp.thread import fence_text
 from ringi.errors import RingiError
 from ringi.kernel.process.start import RunningCommand
 from ringi.kernel.text import Text, visible, without_codes
@@ -95,9 +95,9 @@ class AgentTerminal:
         if self._command is not None:
             self._command.hear()
             if self._command.over:
-                self._stopped(self._command)
+                self._finish(self._command)
 
-    def _stopped(self, command: RunningCommand) -> None:
+    def _finish(self, command: RunningCommand) -> None:
         asyncio.get_running_loop().remove_reader(command.fileno())
         while self._read():
             pass
@@ -142,7 +142,9 @@ class AgentTerminal:
         printed, title = without_codes(self.output["output"]), self.title
         cut = "…" if len(printed) > _MOST_SHOWN else ""
         title = title if len(title) <= _MOST_SHOWN else title[:_MOST_SHOWN] + "…"
-        return fenced(f"$ {visible(title)}\n{cut}{visible(printed[-_MOST_SHOWN:], keep=chr(9) + chr(10))}")
+        return fence_text(
+            f"$ {visible(title)}\n{cut}{visible(printed[-_MOST_SHOWN:], keep=chr(9) + chr(10))}"
+        )
 
 
 class Terminals:
@@ -160,8 +162,8 @@ class Terminals:
     async def serve(self, method: str, params: Raw | UnsetType) -> dict[str, Any]:
         """Raises RpcError."""
         if method == "terminal/create":
-            return await self._create(parsed(params, Create))
-        name = parsed(params, Named).terminal_id
+            return await self._create(parse_params(params, Create))
+        name = parse_params(params, Named).terminal_id
         terminal = self._open.get(name)
         if terminal is None:
             raise RpcError(INVALID_PARAMS, Text("There is no terminal {name}.", name=repr(name)))

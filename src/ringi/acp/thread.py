@@ -45,7 +45,7 @@ class ThreadPrinter:
 
     @property
     def message(self) -> str:
-        return fenced("\n".join(self.rows))
+        return fence_text("\n".join(self.rows))
 
 
 def shows_content(client: object) -> bool:
@@ -53,7 +53,7 @@ def shows_content(client: object) -> bool:
     return not isinstance(client, dict) or client.get("name") not in _WITHOUT_CONTENT
 
 
-def fenced(text: str, language: str = "text") -> str:
+def fence_text(text: str, language: str = "text") -> str:
     """As a block of plain text: editors render messages as Markdown, and words of others are in it."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -77,7 +77,7 @@ class ShownPlan(NamedTuple):
     """The content as text, if asked for."""
 
 
-def shown_plan(workspace: Workspace, plan: PlanRef, paths: ProjectPaths, *, as_text: bool) -> ShownPlan:
+def render_plan(workspace: Workspace, plan: PlanRef, paths: ProjectPaths, *, as_text: bool) -> ShownPlan:
     blocks: list[dict[str, Any]] = []
     diffs: list[bytes] = []
     unshown, room = 0, MOST_BYTES
@@ -109,7 +109,7 @@ def _diff_text(diff: bytes, plan: PlanRef) -> str:
             name=plan.name,
         )
         rows.append(translate(rest))
-    return fenced("\n".join(rows), "diff")
+    return fence_text("\n".join(rows), "diff")
 
 
 def _text(data: bytes | None) -> str | None:

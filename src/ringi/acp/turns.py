@@ -8,8 +8,8 @@ from typing import Any, Final
 from ringi.acp.agent import AgentProcess, PromptTurn
 from ringi.acp.channel import ChannelReply
 from ringi.acp.files import in_words
-from ringi.acp.protocol import PROMPT, Id, Message, RpcError, answered, content, raw
-from ringi.acp.thread import ThreadPrinter, fenced
+from ringi.acp.protocol import PROMPT, Id, Message, RpcError, answer_line, content, raw
+from ringi.acp.thread import ThreadPrinter, fence_text
 from ringi.errors import RingiError
 from ringi.kernel.text import Text, shorten_path, visible
 
@@ -32,7 +32,7 @@ class Turns:
         """The answer to a prompt. Raises RingiError and RpcError."""
         prompt = params.get("prompt")
         blocks = prompt if isinstance(prompt, list) else []
-        turn = PromptTurn(number, _asked(blocks))
+        turn = PromptTurn(number, _words_of(blocks))
         first = not agent.turns
         agent.begin(turn)
         try:
@@ -41,7 +41,7 @@ class Turns:
                 block = {"type": "text", "text": _FROM_RINGI.format(message=news)}
                 params = {**params, "prompt": [block, *blocks]}
             if turn.cancelled:
-                return ChannelReply(Message(), answered(turn.id, {"stopReason": "cancelled"}))
+                return ChannelReply(Message(), answer_line(turn.id, {"stopReason": "cancelled"}))
             return await self._carry_out(agent, turn, params)
         finally:
             agent.end(turn)
@@ -76,7 +76,7 @@ class Turns:
         try:
             await agent.end_turn(turn.asked, self._tell, cut_off=turn.cancelled)
         except RingiError as error:
-            self._tell(agent.told.text(fenced(f"✗ {in_words(error).words}")))
+            self._tell(agent.told.text(fence_text(f"✗ {in_words(error).words}")))
 
     def cancel(self, agent: AgentProcess) -> None:
         """An agent that does not end its turn even then is not waited for."""
@@ -85,10 +85,10 @@ class Turns:
             asyncio.get_running_loop().call_later(self._patience_sec, self._give_up, agent, turn)
 
     def _give_up(self, agent: AgentProcess, turn: PromptTurn) -> None:
-        agent.channel.give_up(turn.id, answered(turn.id, {"stopReason": "cancelled"}))
+        agent.channel.give_up(turn.id, answer_line(turn.id, {"stopReason": "cancelled"}))
 
 
-def _asked(blocks: list[Any]) -> str:
+def _words_of(blocks: list[Any]) -> str:
     """The beginning of what the person wrote, without empty lines."""
     texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
     lines = [line for text in texts if isinstance(text, str) for line in text[:_LONGEST].splitlines()]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ringi.acp.agent import AgentProcess
-from ringi.acp.protocol import LONGEST_LINE, UPDATE, Message, addressed, updated
+from ringi.acp.protocol import LONGEST_LINE, UPDATE, Message, read_address, read_update
 from ringi.acp.sessions import AcpSessions
 from ringi.acp.thread import ThreadPrinter
 from ringi.kernel.text import Text, shorten_path
@@ -43,7 +43,7 @@ class Updates:
         if not message.may_be_told:
             self._strange(Text("{method} without an id", method=shorten_path(str(message.method))))
             return False
-        name = addressed(message.params).session_id
+        name = read_address(message.params).session_id
         if not isinstance(name, str):
             return True
         owner = self._sessions.of(name)
@@ -58,7 +58,7 @@ class Updates:
 
     def may_ask(self, agent: AgentProcess, message: Message) -> bool:
         """Whether a request of the agent is in its own session, or in none."""
-        name = addressed(message.params).session_id
+        name = read_address(message.params).session_id
         if not isinstance(name, str):
             return True
         owner = self._sessions.of(name)
@@ -91,7 +91,7 @@ class Updates:
         """
         if agent.turns or not agent.rested or message.method != UPDATE:
             return
-        if updated(message.params).session_update not in _STANDING:
+        if read_update(message.params).session_update not in _STANDING:
             agent.rested = False
             said = ThreadPrinter()
             said.line(_LATE)

@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.thread import ShownPlan, ThreadPrinter, shown_plan
-from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclosed, place_in_sandbox, writable_places
+from ringi.acp.thread import ShownPlan, ThreadPrinter, render_plan
+from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclose, place_in_sandbox, writable_places
 from ringi.agents.socket import AgentSocket
 from ringi.app.api import Workspace, open_workspace
 from ringi.beside import launch as beside
 from ringi.beside.copies import make_room, remove_settled
-from ringi.beside.turns import begin_turn, bring, changed_meanwhile, copy_of
+from ringi.beside.turns import begin_turn, bring, copy_of, find_changed_meanwhile
 from ringi.beside.words import Printer, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.config.keys import Config
 from ringi.errors import NoSuchProgram, RingiError
@@ -108,11 +108,11 @@ class Work:
 
     def knows(self, conversation: str) -> bool:
         """Whether there is a copy in which that conversation can go on."""
-        with self._opened() as workspace:
+        with self._open() as workspace:
             return copy_of(workspace, conversation) is not None
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[Workspace]:
+    def _open(self) -> Iterator[Workspace]:
         with open_workspace(self._wish.start, environment=self._wish.environment) as workspace:
             yield workspace
 
@@ -129,7 +129,7 @@ class Work:
 
     def _start(self, conversation: str, source: WorkCopy | None) -> StartedAgent:
         wish, log = self._wish, self._log
-        with self._opened() as workspace:
+        with self._open() as workspace:
             sandbox = agent_sandbox(workspace)
             program_of(wish.command, Path.cwd(), wish.environment)
             argv = from_here(wish.command, Path.cwd(), workspace.places.root)
@@ -137,7 +137,7 @@ class Work:
             for told in (*remove_settled(workspace), *make_room(workspace)):
                 log.line(told)
             if found := copy_of(workspace, conversation):
-                return self._started(workspace, found, argv, sandbox, places)
+                return self._start_in(workspace, found, argv, sandbox, places)
             carry = (*workspace.config.beside.carry, *wish.carry)
             copy = beside.make_copy(workspace, argv, carry, lambda _: None)
             try:
@@ -145,12 +145,12 @@ class Work:
                 if source is not None:
                     bring(source, copy)
                 copy.note(taken=source is None, by_editor=True)  # nothing is lost if it is never used
-                return self._started(workspace, copy, argv, sandbox, places)
+                return self._start_in(workspace, copy, argv, sandbox, places)
             except (RingiError, OSError):
                 copy.remove(wait=False)
                 raise
 
-    def _started(
+    def _start_in(
         self,
         workspace: Workspace,
         copy: WorkCopy,
@@ -210,7 +210,7 @@ class Work:
 
     def begin(self, started: StartedAgent, session: str) -> TurnBegin:
         """Before a turn."""
-        with self._opened() as workspace:
+        with self._open() as workspace:
             turn = begin_turn(workspace, started.copy)
             turn.copy.note(conversation=session)  # now, in case that nobody can do so at the end
         printer = ThreadPrinter()
@@ -246,7 +246,7 @@ class Work:
             said.line(Text("Checking: {command} …", command=command))
             tell(said.message)
 
-        with self._opened() as workspace:
+        with self._open() as workspace:
             taken = beside.take(
                 workspace,
                 started.copy,
@@ -263,7 +263,7 @@ class Work:
                 return TurnEnd(None, "")
             plan = None
             if taken.plan and taken.new:
-                plan = shown_plan(workspace, taken.plan, started.paths, as_text=self.diffs_as_text)
+                plan = render_plan(workspace, taken.plan, started.paths, as_text=self.diffs_as_text)
             if plan and plan.unshown:
                 printer.line(
                     Text(
@@ -281,7 +281,7 @@ class Work:
         Returns the name of the plan that holds its work.
         """
         started.close()
-        with self._opened() as workspace, started.copy.claimed():
+        with self._open() as workspace, started.copy.claimed():
             copy, argv, environment = started.copy, self._wish.command, self._wish.environment
             beside.settle(
                 workspace,
@@ -303,7 +303,7 @@ class Work:
         """Where commands of the agent run: in its sandbox."""
 
         def enclosing(invocation: Invocation) -> Invocation:
-            return enclosed(started.around, started.copy, started.sandbox, invocation, terminal=False)
+            return enclose(started.around, started.copy, started.sandbox, invocation, terminal=False)
 
         return CopyRun(started.copy, self._wish.environment, enclosing=enclosing)
 
@@ -312,7 +312,7 @@ def _below(workspace: Workspace, plan: PlanRef | None) -> Iterator[Line]:
     """What to know of a plan beside its size: which files changed meanwhile, and why it is risky."""
     if plan is not None:
         document = workspace.plan.get(plan.id)
-        yield from risk_lines(plan, document, changed_meanwhile(workspace, document))
+        yield from risk_lines(plan, document, find_changed_meanwhile(workspace, document))
 
 
 def _title(asked: str) -> str:

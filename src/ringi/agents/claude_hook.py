@@ -100,7 +100,7 @@ def surroundings(environment: Mapping[str, str]) -> HookContext:
     home, temporary = environment.get("HOME", ""), environment.get("TMPDIR", "")
     own = [some.states, some.copies.parent.parent, user_folder(environment)]
     return HookContext(
-        copy=sandboxed_copy() or copy_tree(some.copies.parent, environment.get(WITH_VARIABLE, "")),
+        copy=find_sandboxed_copy() or copy_tree(some.copies.parent, environment.get(WITH_VARIABLE, "")),
         temporary=tuple(place for place in (temporary, "/tmp") if place.startswith("/")),  # noqa: S108  # only compared
         home=home if home.startswith("/") else "",
         own=tuple(str(folder) for folder in own if folder),
@@ -195,7 +195,7 @@ class _Allowed:
         self._state = _identity(places.state)
 
     def __call__(self, path: str) -> bool:
-        real = resolved(path)
+        real = resolve_links(path)
         if real is None:
             return False
         above = list(_above(real))
@@ -251,7 +251,7 @@ def _holds_repository(folder: str) -> bool:
     return any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".agent"))
 
 
-def resolved(path: str) -> str | None:
+def resolve_links(path: str) -> str | None:
     """The path with links resolved; None if it cannot be a file of a project.
 
     Not os.path.realpath: a link through /proc means something else in the agent's process.
@@ -278,7 +278,7 @@ def resolved(path: str) -> str | None:
     return real
 
 
-def sandboxed_copy(first: Path = Path("/proc/1/cmdline")) -> str:
+def find_sandboxed_copy(first: Path = Path("/proc/1/cmdline")) -> str:
     """Where the copy is in the sandbox that we run in; empty if we do not.
 
     A sandbox's first process is bubblewrap, and nobody can change the words it was started with.

@@ -82,8 +82,8 @@ def parse(line: CommandLine, words: Sequence[str]) -> ParsedCommand:
     elsewhere = line.outer | line.spent | line.message | {""}
     return ParsedCommand(
         options=(*_words(item for item in items if item.name not in elsewhere), *files),
-        spent=(*(word for word in modes if word not in line.once), *_named(items, line.spent)),
-        outer=_named(items, line.outer),
+        spent=(*(word for word in modes if word not in line.once), *_pick_options(items, line.spent)),
+        outer=_pick_options(items, line.outer),
         words=tuple(plain),
         message=" ".join(said).strip(),
         once=bool(names & line.once),
@@ -91,7 +91,7 @@ def parse(line: CommandLine, words: Sequence[str]) -> ParsedCommand:
     )
 
 
-def _named(items: Iterable[_Item], names: frozenset[str]) -> tuple[str, ...]:
+def _pick_options(items: Iterable[_Item], names: frozenset[str]) -> tuple[str, ...]:
     return _words(item for item in items if item.name in names)
 
 
@@ -136,7 +136,7 @@ class Resume(NamedTuple):
     """Comes before the name of a conversation."""
 
 
-def resumed(
+def resume_command(
     resume: Resume,
     argv: Sequence[str],
     message: str,
@@ -150,10 +150,10 @@ def resumed(
     named = (*resume.named, conversation) if conversation else resume.last
     parts = {OPTIONS: (*parsed.options, *more), OUTER: parsed.outer, CONVERSATION: named, WORDS: (message,)}
     template = resume.once if parsed.once or not terminal else resume.screen
-    return (argv[0], *_filled(template, message, parts))
+    return (argv[0], *_fill_template(template, message, parts))
 
 
-def without_terminal(resume: Resume, argv: Sequence[str]) -> tuple[str, ...] | None:
+def batch_command(resume: Resume, argv: Sequence[str]) -> tuple[str, ...] | None:
     """The same start, but so that the agent answers and ends. None if it has nothing to do."""
     parsed = parse(resume.line, argv[1:])
     if parsed.own or (parsed.once and parsed.message):
@@ -162,10 +162,10 @@ def without_terminal(resume: Resume, argv: Sequence[str]) -> tuple[str, ...] | N
         return None
     named, words = parsed.spent, parsed.words
     parts = {OPTIONS: parsed.options, OUTER: parsed.outer, CONVERSATION: named, WORDS: words}
-    return (argv[0], *_filled(resume.once, parsed.message, parts))
+    return (argv[0], *_fill_template(resume.once, parsed.message, parts))
 
 
-def asked(
+def ask_command(
     resume: Resume,
     argv: Sequence[str],
     message: str,
@@ -182,16 +182,18 @@ def asked(
     # A conversation that is named goes on; what makes it answer and end is in the template.
     named = tuple(word for word in parsed.spent if word not in resume.line.once)
     parts = {OPTIONS: parsed.options, OUTER: parsed.outer, CONVERSATION: named, WORDS: (message,)}
-    return (argv[0], *_filled(resume.once, message, parts))
+    return (argv[0], *_fill_template(resume.once, message, parts))
 
 
 def with_message(resume: Resume, program: str, message: str) -> tuple[str, ...]:
     """As people write it."""
-    words = _filled(resume.once, message, {WORDS: (message,)})
+    words = _fill_template(resume.once, message, {WORDS: (message,)})
     return (program, *(word for word in words if word != "--"))
 
 
-def _filled(template: Sequence[str], message: str, parts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _fill_template(
+    template: Sequence[str], message: str, parts: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
     for word in template:
         if word in {OPTIONS, OUTER, WORDS, CONVERSATION}:
             yield from parts.get(word, ())

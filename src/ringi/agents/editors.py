@@ -64,7 +64,7 @@ def _lua(started: Sequence[EditorAgent]) -> str:
             f"        {name} = function()",
             f'          return require("codecompanion.adapters").extend("{name}", {{',
             "            commands = {",
-            *(f"              {key} = {{ {_listed(words, ', ')} }}," for key, words in commands.items()),
+            *(f"              {key} = {{ {_join_quoted(words, ', ')} }}," for key, words in commands.items()),
             "            },",
             "          })",
             "        end,",
@@ -80,7 +80,7 @@ def _lua(started: Sequence[EditorAgent]) -> str:
     lines += [f'    provider = "{_PROVIDERS.get(first, first)}",', "    acp_providers = {"]
     for one in started:
         name = _PROVIDERS.get(one.agent, one.agent)
-        command, args = _quoted(one.words[0]), _listed(one.words[1:], ", ")
+        command, args = _quote(one.words[0]), _join_quoted(one.words[1:], ", ")
         # By itself it passes on nothing but PATH, not even HOME.
         more = "env = vim.fn.environ()"
         lines.append(f'      ["{name}"] = {{ command = {command}, args = {{ {args} }}, {more} }},')
@@ -98,15 +98,15 @@ def _lisp(started: Sequence[EditorAgent]) -> str:
     lines = ["(with-eval-after-load 'agent-shell"]
     for one in started:
         name = _COMMANDS.get(one.agent, f"agent-shell-{one.agent}-acp-command")
-        lines += [f"  (setq {name}", f"        '({_listed(one.words, ' ')}))"]
+        lines += [f"  (setq {name}", f"        '({_join_quoted(one.words, ' ')}))"]
     return "\n".join(lines) + ")"
 
 
-def _listed(words: Sequence[str], between: str) -> str:
-    return between.join(map(_quoted, words))
+def _join_quoted(words: Sequence[str], between: str) -> str:
+    return between.join(map(_quote, words))
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     """As Lua and Lisp read it, too."""
     escaped = "".join(f"\\{c}" if c in '"\\' else c for c in word)
     return f'"{escaped}"'

@@ -18,14 +18,14 @@ def hook_command(hook: Hook, program: Sequence[str]) -> str:
     return f"{shlex.join([*program, 'hook', hook.command])} || exit 2"
 
 
-def merged(agent: Agent, file: str, text: str, program: Sequence[str]) -> str:
+def merge_entry(agent: Agent, file: str, text: str, program: Sequence[str]) -> str:
     """The text with our entries up to date; unchanged if they already are. Raises BadDocument."""
     if agent.settings and agent.settings.file == file:
-        return _merged_settings(agent.settings, text, program)
+        return _merge_settings(agent.settings, text, program)
     assert agent.mcp is not None  # noqa: S101  # the agent's record names the file
     server = agent.mcp.server([*program, "mcp", "--as", agent.name])
     if file.endswith(".toml"):
-        return _merged_toml(file, text, (*agent.mcp.holder, NAME), server)
+        return _merge_toml(file, text, (*agent.mcp.holder, NAME), server)
     if not text.strip():
         return jsonc.fresh(_whole(agent.mcp, server), _newline(text))
     root = _root(file, text)
@@ -33,7 +33,7 @@ def merged(agent: Agent, file: str, text: str, program: Sequence[str]) -> str:
     found = jsonc.at(root, steps)
     if found is None or not isinstance(found.value, dict) or "url" in found.value:
         return text if found and found.value == server else jsonc.put(text, steps, server, file)
-    return _merged_keys(file, text, steps, found.value, server)
+    return _merge_keys(file, text, steps, found.value, server)
 
 
 def _newline(text: str) -> str:
@@ -61,7 +61,7 @@ def _whole(entry: Mcp, server: Mapping[str, Any]) -> dict[str, Any]:
     return {**entry.opening, **made}
 
 
-def _merged_keys(
+def _merge_keys(
     file: str, text: str, steps: jsonc.Steps, found: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> str:
     """Changes only our keys; a person may have added others to the entry."""
@@ -71,15 +71,15 @@ def _merged_keys(
     return text
 
 
-def _merged_settings(settings: SettingsFile, text: str, program: Sequence[str]) -> str:
+def _merge_settings(settings: SettingsFile, text: str, program: Sequence[str]) -> str:
     if not text.strip():
         text = jsonc.fresh({}, _newline(text))
     for steps, word in settings.listed.items():
-        text = _merged_list(settings.file, text, steps, word)
-    return _merged_hook(settings.file, settings.hook, text, program)
+        text = _merge_list(settings.file, text, steps, word)
+    return _merge_hook(settings.file, settings.hook, text, program)
 
 
-def _merged_list(file: str, text: str, steps: Sequence[str], word: str) -> str:
+def _merge_list(file: str, text: str, steps: Sequence[str], word: str) -> str:
     found = jsonc.at(_root(file, text), steps)
     listed = found.value if found is not None else []
     if isinstance(listed, list) and word in listed:
@@ -87,7 +87,7 @@ def _merged_list(file: str, text: str, steps: Sequence[str], word: str) -> str:
     return jsonc.put(text, (*steps, len(listed) if isinstance(listed, list) else 0), word, file)
 
 
-def _merged_hook(file: str, hook: Hook, text: str, program: Sequence[str]) -> str:
+def _merge_hook(file: str, hook: Hook, text: str, program: Sequence[str]) -> str:
     root = _root(file, text)
     holder = ("hooks", hook.event)
     command = _command(hook, program)
@@ -95,9 +95,9 @@ def _merged_hook(file: str, hook: Hook, text: str, program: Sequence[str]) -> st
         alone = len(steps) == 1
         if alone:
             group = (*holder, *steps)
-            text = _merged_keys(file, text, group, _at(file, text, group), {"matcher": hook.matcher})
+            text = _merge_keys(file, text, group, _at(file, text, group), {"matcher": hook.matcher})
         inner = (*holder, *steps, "hooks", 0) if alone else (*holder, *steps)
-        return _merged_keys(file, text, inner, _at(file, text, inner), command)
+        return _merge_keys(file, text, inner, _at(file, text, inner), command)
     listed = jsonc.at(root, holder)
     number = len(listed.items) if listed is not None and isinstance(listed.value, list) else 0
     return jsonc.put(text, (*holder, number), {"matcher": hook.matcher, "hooks": [command]}, file)
@@ -138,7 +138,7 @@ def _is_ours(hook: Hook, found: object) -> bool:
     return isinstance(command, str) and re.search(pattern, command) is not None
 
 
-def _merged_toml(file: str, text: str, table: Sequence[str], server: toml.Values) -> str:
+def _merge_toml(file: str, text: str, table: Sequence[str], server: toml.Values) -> str:
     found: Any = toml.read(text, file)
     for step in table:
         found = found.get(step) if isinstance(found, dict) else None

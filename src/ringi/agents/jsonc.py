@@ -154,20 +154,20 @@ def put(text: str, steps: Steps, value: Any, what: str) -> str:
         meant = [meant] if isinstance(step, int) else {step: meant}
     style = _style(text, root)
     if there == len(steps):
-        node = _sure(root, steps)
-        new = _written(value, style, _indent(text, node.start))
+        node = _node_at(root, steps)
+        new = _format_value(value, style, _indent(text, node.start))
         made = text[: node.start] + new + text[node.end :]
     else:
-        made = _added(text, _sure(root, steps[:there]), steps[there], meant, style, what)
-    _compare(made, _with(root.value, steps[: there + 1], value if there == len(steps) else meant), what)
+        made = _add_member(text, _node_at(root, steps[:there]), steps[there], meant, style, what)
+    _compare(made, _set_value(root.value, steps[: there + 1], value if there == len(steps) else meant), what)
     return made
 
 
 def fresh(value: Any, newline: str = "\n") -> str:
-    return _written(value, _Style(_UNIT, newline, one_line=False), "") + newline
+    return _format_value(value, _Style(_UNIT, newline, one_line=False), "") + newline
 
 
-def _sure(root: JsonNode, steps: Steps) -> JsonNode:
+def _node_at(root: JsonNode, steps: Steps) -> JsonNode:
     node = at(root, steps)
     assert node is not None  # noqa: S101  # the caller has checked
     return node
@@ -187,16 +187,16 @@ def _indent(text: str, place: int) -> str:
     return found[0].lstrip("\ufeff") if found else ""
 
 
-def _written(value: Any, style: _Style, indent: str) -> str:
+def _format_value(value: Any, style: _Style, indent: str) -> str:
     if style.one_line:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict) and value:
         inner = indent + style.unit
-        lines = [f"{inner}{_key(key)}{_written(value[key], style, inner)}" for key in value]
+        lines = [f"{inner}{_key(key)}{_format_value(value[key], style, inner)}" for key in value]
         return "{" + style.newline + f",{style.newline}".join(lines) + style.newline + indent + "}"
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
         inner = indent + style.unit
-        lines = [inner + _written(item, style, inner) for item in value]
+        lines = [inner + _format_value(item, style, inner) for item in value]
         return "[" + style.newline + f",{style.newline}".join(lines) + style.newline + indent + "]"
     return json.dumps(value, ensure_ascii=False)
 
@@ -205,24 +205,24 @@ def _key(step: str | int) -> str:
     return f"{json.dumps(step, ensure_ascii=False)}: " if isinstance(step, str) else ""
 
 
-def _added(text: str, holder: JsonNode, step: str | int, value: Any, style: _Style, what: str) -> str:
+def _add_member(text: str, holder: JsonNode, step: str | int, value: Any, style: _Style, what: str) -> str:
     if not isinstance(holder.value, list if isinstance(step, int) else dict):
         why = Text("there is no place for {step} in it", step=step)
         raise BadDocument(what=what, why=why)
     if holder.items:
-        return _behind(text, holder.items[-1], _key(step), value, style)
-    return _into_empty(text, holder, _key(step), value, style)
+        return _add_after(text, holder.items[-1], _key(step), value, style)
+    return _add_to_empty(text, holder, _key(step), value, style)
 
 
-def _behind(text: str, last: JsonItem, key: str, value: Any, style: _Style) -> str:
+def _add_after(text: str, last: JsonItem, key: str, value: Any, style: _Style) -> str:
     own_line = not text[text.rfind("\n", 0, last.start) + 1 : last.start].strip(" \t\ufeff")
     if style.one_line or not own_line:
-        compact = key + _written(value, style._replace(one_line=True), "")
+        compact = key + _format_value(value, style._replace(one_line=True), "")
         if last.comma is None:
             return f"{text[: last.node.end]}, {compact}{text[last.node.end :]}"
         return f"{text[: last.comma + 1]} {compact},{text[last.comma + 1 :]}"
     indent = _indent(text, last.start)
-    new = style.newline + indent + key + _written(value, style, indent)
+    new = style.newline + indent + key + _format_value(value, style, indent)
     if last.comma is None:
         end = _line_end(text, last.node.end)
         return f"{text[: last.node.end]},{text[last.node.end : end]}{new}{text[end:]}"
@@ -236,13 +236,13 @@ def _line_end(text: str, place: int) -> int:
     return found.end() if found else place
 
 
-def _into_empty(text: str, holder: JsonNode, key: str, value: Any, style: _Style) -> str:
+def _add_to_empty(text: str, holder: JsonNode, key: str, value: Any, style: _Style) -> str:
     inside = text[holder.start + 1 : holder.end - 1]
     if style.one_line:
-        compact = key + _written(value, style, "")
+        compact = key + _format_value(value, style, "")
         return text[: holder.start + 1] + inside.rstrip() + compact + text[holder.end - 1 :]
     outer = _indent(text, holder.start)
-    new = style.newline + outer + style.unit + key + _written(value, style, outer + style.unit)
+    new = style.newline + outer + style.unit + key + _format_value(value, style, outer + style.unit)
     broken = _LAST_BREAK.search(inside)
     if broken is None:
         kept = inside.rstrip()
@@ -251,7 +251,7 @@ def _into_empty(text: str, holder: JsonNode, key: str, value: Any, style: _Style
     return text[:cut] + new + text[cut:]
 
 
-def _with(value: Any, steps: Steps, new: Any) -> Any:
+def _set_value(value: Any, steps: Steps, new: Any) -> Any:
     made = copy.deepcopy(value)
     holder = made
     for step in steps[:-1]:

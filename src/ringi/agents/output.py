@@ -26,7 +26,7 @@ class AgentOutput(NamedTuple):
     """Of the input tokens, those that its service had read before."""
 
 
-def plain(output: str, _errors: str, _exit_code: int) -> AgentOutput:
+def parse_plain(output: str, _errors: str, _exit_code: int) -> AgentOutput:
     return AgentOutput(output.strip())
 
 
@@ -65,7 +65,7 @@ def cost(found: object) -> float | None:
     return float(found)
 
 
-def claude_said(output: str, _errors: str, _exit_code: int) -> AgentOutput:
+def parse_claude(output: str, _errors: str, _exit_code: int) -> AgentOutput:
     found = [one for one in documents(output) if one.get("type") == "result"]
     if not found:
         return AgentOutput(output.strip())
@@ -93,7 +93,7 @@ def claude_said(output: str, _errors: str, _exit_code: int) -> AgentOutput:
     )
 
 
-def codex_said(output: str, _errors: str, _exit_code: int) -> AgentOutput:
+def parse_codex(output: str, _errors: str, _exit_code: int) -> AgentOutput:
     text: str | None = None
     problem, known = "", False
     taken, given, cached = 0, 0, 0
@@ -113,7 +113,7 @@ def codex_said(output: str, _errors: str, _exit_code: int) -> AgentOutput:
     return AgentOutput("" if problem else text, taken, given, problem=problem, cached_tokens=cached)
 
 
-def gemini_said(output: str, errors: str, exit_code: int) -> AgentOutput:
+def parse_gemini(output: str, errors: str, exit_code: int) -> AgentOutput:
     found = [one for one in documents(output) if isinstance(one.get("response"), str)]
     failures = [
         dict_at(one, "error") for one in (*documents(output), *documents(errors)) if dict_at(one, "error")

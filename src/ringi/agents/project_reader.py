@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ringi.agents.reading import Enclosed
-from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclosed
+from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclose
 from ringi.agents.state import AgentState, SandboxContext
 from ringi.config.keys import Config
 from ringi.kernel.places import Places
@@ -44,13 +44,13 @@ class CopyReader:
         return agent_sandbox(self._workspace)
 
     @contextmanager
-    def enclosed(
+    def enclose(
         self, argv: Sequence[str], env: Mapping[str, str], visible: Sequence[Path]
     ) -> Iterator[Enclosed]:
         workspace = self._workspace
         with ExitStack() as stack:
             copy = self._copy or stack.enter_context(ScratchCopies(workspace.places, env)).current().copy
-            inside = enclosed(
+            inside = enclose(
                 workspace, copy, self._box(), Invocation(tuple(argv), env), visible=visible, reading=True
             )
             try:

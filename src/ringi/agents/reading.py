@@ -23,7 +23,7 @@ class ProjectReader(Protocol):
     def lacks(self) -> Text | None:
         """Why it cannot, because there is no sandbox. Raises NoSandbox if one is required."""
 
-    def enclosed(
+    def enclose(
         self, argv: Sequence[str], env: Mapping[str, str], visible: Sequence[Path]
     ) -> AbstractContextManager[Enclosed]:
         """`visible` are files of ours that it needs. The copy is gone afterwards."""

@@ -59,7 +59,7 @@ def agent_sandbox(workspace: SandboxContext, *, path: str = SYSTEM_PATH) -> Agen
     return AgentSandbox(None, why=found.why, mend=found.mend)
 
 
-def enclosed(
+def enclose(
     workspace: SandboxContext,
     copy: WorkCopy,
     box: AgentSandbox,
@@ -90,11 +90,11 @@ def enclosed(
     stands = mounts_of_copy(copy, root, home, needed)
     if reading:
         stands = stands.read_only()
-    seen = [folder for path in needed if not path.is_relative_to(root) for folder in _seen_with(path)]
+    seen = [folder for path in needed if not path.is_relative_to(root) for folder in _folders_to_mount(path)]
     state = AgentState(workspace, copy, argv if terminal or reading else (), env)
     state.prepare()
     unseen = find_hidden(env, own_folders(workspace.places, env), visible)
-    wished = [] if reading else _wished(workspace, env)
+    wished = [] if reading else _extra_writable(workspace, env)
     places = _places(workspace, stands, state, env, unseen, [*visible, *seen], wished)
     over = tuple(Mount(path, How.READ, source=str(source)) for path, source in covered.items())
     chosen = sandbox.mounts(places._replace(laid=(*places.laid, *over)))
@@ -137,7 +137,7 @@ def writable_places(
 ) -> tuple[Path, ...]:
     """Besides the copy and /tmp: the agent's own state, and what the configuration names."""
     state = [place.path for place in state_places(workspace, argv, env) if not place.state.layer]
-    return tuple(dict.fromkeys([*state, *_wished(workspace, env)]))
+    return tuple(dict.fromkeys([*state, *_extra_writable(workspace, env)]))
 
 
 def _places(
@@ -185,7 +185,7 @@ def _real(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in paths if path.exists()))
 
 
-def _wished(workspace: SandboxContext, env: Mapping[str, str]) -> list[Path]:
+def _extra_writable(workspace: SandboxContext, env: Mapping[str, str]) -> list[Path]:
     """Existing ones only; never the workspace or hidden places, even if the list names them."""
     home = Path(env.get("HOME", ""))
     kept = [workspace.places.root, *find_hidden(env, own_folders(workspace.places, env)).folders]
@@ -198,7 +198,7 @@ def _wished(workspace: SandboxContext, env: Mapping[str, str]) -> list[Path]:
     return found
 
 
-def _seen_with(program: Path) -> list[Path]:
+def _folders_to_mount(program: Path) -> list[Path]:
     """What to mount into the sandbox's own /tmp and /dev/shm so that the program is visible."""
     found = []
     for path in dict.fromkeys([program, Path(os.path.realpath(program))]):

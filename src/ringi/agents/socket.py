@@ -93,12 +93,12 @@ class AgentSocket:
             if len(self._servers) >= _MOST_SERVERS:
                 return False
             try:
-                self._servers.append(self._started(connection))
+                self._servers.append(self._start_server(connection))
             except OSError:
                 return False
         return True
 
-    def _started(self, connection: socket.socket) -> "subprocess.Popen[bytes]":
+    def _start_server(self, connection: socket.socket) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             self._server.argv,
             cwd=self._server.cwd,

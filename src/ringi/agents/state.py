@@ -148,20 +148,20 @@ class AgentState:
 
     def _remember(self, link: Path) -> None:
         """Nothing can be mounted over a link, so the agent can replace it."""
-        kept = self._kept(link)
+        kept = self._link_place(link)
         with suppress(OSError):
             kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             kept.unlink(missing_ok=True)
             kept.symlink_to(link.readlink())
 
-    def _kept(self, link: Path) -> Path:
+    def _link_place(self, link: Path) -> Path:
         return self._private / "links" / _name(link)
 
     def put_back_links(self) -> list[Replaced]:
         """What replaced a sealed link gets a name beside it that no agent reads."""
         replaced = []
         for path in (path for place in self.places for path in place.sealed):
-            kept = self._kept(path)
+            kept = self._link_place(path)
             if not kept.is_symlink() or (path.is_symlink() and path.readlink() == kept.readlink()):
                 continue
             try:

@@ -21,7 +21,7 @@ from ringi.agents.command_line import (
     OwnSandbox,
     Resume,
 )
-from ringi.agents.output import claude_said, codex_said, dict_at, gemini_said, plain
+from ringi.agents.output import dict_at, parse_claude, parse_codex, parse_gemini, parse_plain
 from ringi.agents.record import (
     FILES,
     Agent,
@@ -127,7 +127,7 @@ _CLAUDE: Final = Agent(
     model=Model(
         words=("claude", *_CLAUDE_ASKED, "--tools", "", "--disallowedTools", "Read(//**)"),
         reading=("claude", *_CLAUDE_ASKED, "--tools", "Read,Glob,Grep"),
-        read=claude_said,
+        read=parse_claude,
         environment={"CLAUDE_CODE_SAFE_MODE": "1"},
     ),
     presence=Presence(("claude",), (".claude",), (".claude", ".mcp.json")),
@@ -239,7 +239,7 @@ _CODEX: Final = Agent(
             "-c", "features.unified_exec=false", *_CODEX_ASKED,
         ),
         reading=("codex", "exec", "--json", "--sandbox", "read-only", *_CODEX_ASKED),
-        read=codex_said,
+        read=parse_codex,
     ),
     presence=Presence(("codex",), (".codex",), (".codex",)),
     mcp=Mcp(
@@ -340,7 +340,7 @@ _GEMINI: Final = Agent(
     model=Model(
         words=("gemini", *_GEMINI_ASKED, "--policy", f"{FILES}/no-tools.toml"),
         reading=("gemini", *_GEMINI_ASKED, "--policy", f"{FILES}/reading.toml"),
-        read=gemini_said,
+        read=parse_gemini,
         environment={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
         files={
             "no-tools.toml": _GEMINI_DENIED,
@@ -470,7 +470,7 @@ AGENTS: Final[Mapping[str, Agent]] = {
 }
 CONFIGURABLE: Final[Mapping[str, Agent]] = {name: agent for name, agent in AGENTS.items() if agent.mcp}
 """Agents that `ringi init` can set up."""
-PLAIN: Final = Model((), plain, streams=True)
+PLAIN: Final = Model((), parse_plain, streams=True)
 ANY: Final = Agent("", "", model=PLAIN)
 """Any other command: unknown state, no message, its output is its answer."""
 

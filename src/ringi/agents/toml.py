@@ -53,7 +53,7 @@ def put(text: str, table: Sequence[str], values: Values, what: str) -> str:
         # Append it as text, so that nothing before it can change.
         gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
         made = text + gap + f"[{'.'.join(table)}]\n" + tomlkit.dumps(values)
-    return _checked(_broken_as(text, made), meant, what)
+    return _require_same(_match_newlines(text, made), meant, what)
 
 
 def take(text: str, table: Sequence[str], what: str) -> str:
@@ -72,7 +72,7 @@ def take(text: str, table: Sequence[str], what: str) -> str:
             del _at(meant, table[: depth - 1])[table[depth - 1]]  # it existed only for ours
     if text.startswith(made):
         made = made.removesuffix("\n").removesuffix("\r") if made.endswith(("\n\n", "\r\n\r\n")) else made
-    return _checked(made, meant, what)
+    return _require_same(made, meant, what)
 
 
 def _at(document: Any, table: Sequence[str]) -> Any:
@@ -85,12 +85,12 @@ def _is_table(found: object) -> TypeGuard[MutableMapping[str, Any]]:
     return isinstance(found, MutableMapping)
 
 
-def _broken_as(text: str, made: str) -> str:
+def _match_newlines(text: str, made: str) -> str:
     """With the newline style of the text."""
     return _LONE_BREAK.sub("\r\n", made) if "\r\n" in text and not _LONE_BREAK.search(text) else made
 
 
-def _checked(text: str, meant: object, what: str) -> str:
+def _require_same(text: str, meant: object, what: str) -> str:
     try:
         if _same(read(text, what), meant):
             return text

@@ -167,13 +167,13 @@ class CiOffer(NamedTuple):
 def offer_ci(workspace: Workspace, forge: ForgeKind, *, branch: str, requirement: str) -> CiOffer:
     """Never changes a file that is there."""
 
-    def filled(text: str) -> str:
-        return text.replace("@BRANCH@", _quoted(branch)).replace("@RINGI@", _quoted(requirement))
+    def fill(text: str) -> str:
+        return text.replace("@BRANCH@", _quote(branch)).replace("@RINGI@", _quote(requirement))
 
-    wanted = {GITHUB_FILE: filled(_GITHUB)} if forge is ForgeKind.GITHUB else {GITLAB_FILE: filled(_GITLAB)}
+    wanted = {GITHUB_FILE: fill(_GITHUB)} if forge is ForgeKind.GITHUB else {GITLAB_FILE: fill(_GITLAB)}
     lines: tuple[str, ...] = ()
     if forge is ForgeKind.GITLAB:
-        include = filled(_GITLAB_ROOT)
+        include = fill(_GITLAB_ROOT)
         theirs = _text(workspace, GITLAB_ROOT)
         if theirs == "":
             wanted[GITLAB_ROOT] = include
@@ -205,6 +205,6 @@ def _text(workspace: Workspace, file: str) -> str | None:
         return None
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """As YAML in single quotes, which know no escapes but their own."""
     return "'" + value.replace("'", "''") + "'"

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ringi.app.restore import restore_plans, restore_sessions
-from ringi.beside.copies import MEGABYTE, abandoned, kept, make_room, remove_settled, size_of, too_much
+from ringi.beside.copies import (
+    MEGABYTE,
+    find_abandoned,
+    find_crowded_out,
+    find_kept,
+    make_room,
+    remove_settled,
+    size_of,
+)
 from ringi.errors import FolderUnusable, LedgerCorrupt, NoChannel, RingiError, TooManyFiles, WorkKept
 from ringi.kernel.fs import OsFileSystem, folder_unusable
 from ringi.kernel.places import Places
@@ -104,19 +112,19 @@ class Doctor:
                     pass
         except LedgerCorrupt:
             for name in self._ledger_files.set_aside():
-                yield _fixed(Text("the damaged ledger was kept as {path}", path=str(name)))
+                yield _as_fixed(Text("the damaged ledger was kept as {path}", path=str(name)))
         with self._opened() as workspace:
-            yield from _taken_in(workspace)
+            yield from _restore(workspace)
             if workspace.upkeep.differences():
                 workspace.upkeep.write_anew()
-                yield _fixed(Text("the files in .agent were rebuilt"))
-            yield from (_fixed(line) for mended in mend_refs(workspace) for line in mended.lines)
+                yield _as_fixed(Text("the files in .agent were rebuilt"))
+            yield from (_as_fixed(line) for mended in mend_refs(workspace) for line in mended.lines)
             if expired := workspace.cache.sweep():
-                yield _fixed(Text("expired answers of models were removed: {count}", count=expired))
-            yield from map(_fixed, (*remove_settled(workspace), *make_room(workspace)))
-            for copy in abandoned(workspace):
+                yield _as_fixed(Text("expired answers of models were removed: {count}", count=expired))
+            yield from map(_as_fixed, (*remove_settled(workspace), *make_room(workspace)))
+            for copy in find_abandoned(workspace):
                 try:
-                    yield _fixed(take_copy(workspace, copy))
+                    yield _as_fixed(take_copy(workspace, copy))
                 except RingiError as error:
                     # An unreadable copy must not stop the others.
                     if not isinstance(error, TooManyFiles):
@@ -168,7 +176,7 @@ def _as_text(error: RingiError) -> Text:
     return Text(error.message, **error.details)
 
 
-def _fixed(what: Text) -> DoctorFinding:
+def _as_fixed(what: Text) -> DoctorFinding:
     return DoctorFinding(Mark.GOOD, what)
 
 
@@ -244,10 +252,10 @@ def _ledger(workspace: Workspace) -> Iterator[DoctorFinding]:
     else:
         yield DoctorFinding(Mark.GOOD, Text("the log is unbroken"))
     # The files first: what another process commits meanwhile is in the ledger before it is written.
-    if (lost := len(workspace.upkeep.written_plans())) and not workspace.plan.list(limit=1):
+    if (lost := len(workspace.upkeep.find_plan_files())) and not workspace.plan.list(limit=1):
         text = Text("the ledger has no plan, but .agent has {count}", count=lost)
         yield DoctorFinding(Mark.BAD, text, REPAIR)
-    if (lost := len(workspace.upkeep.written_sessions())) and not workspace.store.sessions.ids():
+    if (lost := len(workspace.upkeep.find_session_files())) and not workspace.store.sessions.ids():
         text = Text("the ledger has no planning session, but .agent has {count}", count=lost)
         yield DoctorFinding(Mark.BAD, text, REPAIR)
 
@@ -304,10 +312,10 @@ def _refs(workspace: Workspace) -> Iterator[DoctorFinding]:
 
 
 def _copies(workspace: Workspace) -> Iterator[DoctorFinding]:
-    for copy in abandoned(workspace):
+    for copy in find_abandoned(workspace):
         text = Text("an agent's work is not a plan yet: {path}", path=str(copy.tree))
         yield DoctorFinding(Mark.NOTE, text, REPAIR)
-    for one in kept(workspace):
+    for one in find_kept(workspace):
         facts = {
             "path": str(one.copy.tree),
             "plan": one.plan.name if one.plan else "",
@@ -323,7 +331,7 @@ def _copies(workspace: Workspace) -> Iterator[DoctorFinding]:
         else:
             text = Text("the agent can resume {plan} in {path} ({days} days, {size} MB)", **facts)
             yield DoctorFinding(Mark.GOOD, text)
-    if crowded := len(too_much(workspace)):
+    if crowded := len(find_crowded_out(workspace)):
         most = workspace.config.keep.copies_mb
         text = Text(
             "copies take more than {most} MB (keep.copies_mb): {count} of them will go",
@@ -344,7 +352,7 @@ def _person(workspace: Workspace) -> Iterator[DoctorFinding]:
         yield DoctorFinding(Mark.GOOD, Text("approvals can be typed at this terminal"))
 
 
-def _taken_in(workspace: Workspace) -> Iterator[DoctorFinding]:
+def _restore(workspace: Workspace) -> Iterator[DoctorFinding]:
     count, problems = restore_plans(workspace)
     if count:
         what = Text(
@@ -352,7 +360,7 @@ def _taken_in(workspace: Workspace) -> Iterator[DoctorFinding]:
             "{count} plans came back from .agent as proposed; approvals do not come back",
             count=count,
         )
-        yield _fixed(what)
+        yield _as_fixed(what)
     count, more = restore_sessions(workspace)
     if count:
         what = Text(
@@ -360,6 +368,6 @@ def _taken_in(workspace: Workspace) -> Iterator[DoctorFinding]:
             "{count} planning sessions came back from .agent; approvals do not come back",
             count=count,
         )
-        yield _fixed(what)
+        yield _as_fixed(what)
     for problem in (*problems, *more):
         yield DoctorFinding(Mark.NOTE, problem)

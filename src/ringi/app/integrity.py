@@ -126,7 +126,7 @@ class SessionChain:
         if event.event is EventKind.RUN_CREATED:
             self._made.setdefault(name, event.reason)
 
-    def given(self, approval: Approval, seq: int, spent_by: object) -> bool:
+    def approves_session(self, approval: Approval, seq: int, spent_by: object) -> bool:
         """Whether the approval named by event `seq` belongs to its session and made this run."""
         subject = as_written(approval.subject.encode(), SessionSubject)
         run_id, session_id = str(spent_by), approval.subject_id
@@ -135,7 +135,7 @@ class SessionChain:
         self._approved[run_id] = (session_id, subject.given)
         return self._subjects.get(seq) == session_id and self._made.get(run_id) == session_id
 
-    def given_alone(self, approval: Approval, seq: int) -> bool:
+    def approves_run(self, approval: Approval, seq: int) -> bool:
         """Whether the approval named by event `seq` belongs to its run, which no session became."""
         subject, run_id = as_written(approval.subject.encode(), RunSubject), approval.subject_id
         part = as_written(approval.subject.encode(), RevisionSubject)
@@ -182,7 +182,7 @@ class SessionChain:
                 yield Text("run {run}: it is not what event {seq} says was saved", run=run_id, seq=saves.seq)
             elif run.plan_sha256 != planned:
                 yield Text("run {run}: its planning.json was changed", run=run_id)
-            elif self._approved.get(run.run_id, _given_to(run)) != _given_to(run):
+            elif self._approved.get(run.run_id, _facts_approved(run)) != _facts_approved(run):
                 alone = not run.planning_session_id
                 yield run_approval_break(run_id) if alone else approval_break(run.planning_session_id)
         for name, saves in self._runs.items():
@@ -208,7 +208,7 @@ def _session_breaks(listed: list[object], document: bytes, facts: bytes, saves: 
         )
 
 
-def _given_to(run: Run) -> tuple[str, RunApprovalFacts]:
+def _facts_approved(run: Run) -> tuple[str, RunApprovalFacts]:
     return run.planning_session_id, RunApprovalFacts(run.instruction, run.plan_sha256, run.forge)
 
 
@@ -232,7 +232,7 @@ def verify(ledger: Store, plan_id: str = "") -> list[Text]:
     with translate_errors(ledger.folder), ledger.one_moment():
         chain = _Chain(ledger, plan_id)
         return [
-            *_rolled_back(ledger),
+            *_rollback_breaks(ledger),
             *chain.breaks(),
             *chain.ends(),
             *chain.documents(),
@@ -343,12 +343,12 @@ class _Chain:
                 )
             elif codec.digest(as_bytes(specs or _NO_SPECS)) != read.specs_sha256:
                 yield Text("plan p{number}: its specs were changed", number=number)
-            elif not self._listed_right(listed, read, as_bytes(specs or _NO_SPECS), at):
+            elif not self._ref_agrees(listed, read, as_bytes(specs or _NO_SPECS), at):
                 yield Text("plan p{number}: the list does not say what the plan says", number=number)
         for plan_id, (seq, _, _) in self._documents.items():
             yield Text("event {seq}: its plan {plan} is gone", seq=seq, plan=plan_id)
 
-    def _listed_right(
+    def _ref_agrees(
         self, listed: Sequence[object], document: PlanDocument, specs: bytes, saved_at: str
     ) -> bool:
         document = with_state(document, action_specs=as_written(specs, tuple[ActionSpecExt, ...]) or ())
@@ -368,7 +368,7 @@ class _Chain:
                 right &= ended is not None and (ended.execution_id, ended.plan_id) == (row_id, plan_id)
                 right &= self._follows(as_bytes(result), "results")
             if not right:
-                yield _changed(plan_id)
+                yield _break_of(plan_id)
 
     def commands(self) -> Iterator[Text]:
         """Starts in the order of the log. A person may report an end much later, but only after the start."""
@@ -394,18 +394,20 @@ class _Chain:
             right &= approval is not None and self._agrees(approval, self._last[order])
             right &= approval is not None and (approval.proof.grant or None) == granted[row_id]
             if kind == SubjectKind.SESSION:
-                used = approval is not None and self.sessions.given(approval, self._last[order], spent_by)
+                used = approval is not None and self.sessions.approves_session(
+                    approval, self._last[order], spent_by
+                )
                 if not right or not used:
                     yield approval_break(subject_id)
             elif kind == SubjectKind.RUN:
-                used = approval is not None and self.sessions.given_alone(approval, self._last[order])
+                used = approval is not None and self.sessions.approves_run(approval, self._last[order])
                 if not right or not used:
                     yield run_approval_break(subject_id)
             elif kind == SubjectKind.SIGNERS:
                 if not right or spent_by is not None:
                     yield Text("the list of signers was changed or put in")
             elif not right or spent_by is not None:
-                yield _changed(subject_id)
+                yield _break_of(subject_id)
 
     def grants(self) -> Iterator[Text]:
         for row_id, document, revoked_at in self._rows_about(_GRANT_ROWS, "id"):
@@ -455,10 +457,10 @@ class _Chain:
                 yield Text("plan {plan}: a request for approval is gone", plan=plan_id)
 
 
-def _rolled_back(ledger: Store) -> Iterator[Text]:
+def _rollback_breaks(ledger: Store) -> Iterator[Text]:
     if (noted := ledger.noted) and ledger.is_behind(noted):
         yield Text("the ledger is an older copy: event {seq} was committed and is not in it", seq=noted.seq)
 
 
-def _changed(plan_id: object) -> Text:
+def _break_of(plan_id: object) -> Text:
     return Text("plan {plan}: an approval, intent or result was changed or put in", plan=plan_id)

@@ -93,28 +93,28 @@ def _as_run(row: Row) -> RunRef:
 
 def names_of_plans(folder: Path, most: int) -> list[tuple[str, str]]:
     """Name and title of the newest plans."""
-    return [(ref.name, ref.title) for ref in map(as_ref, _peeked(folder, _NEWEST_PLANS, most))]
+    return [(ref.name, ref.title) for ref in map(as_ref, _read_rows(folder, _NEWEST_PLANS, most))]
 
 
 def names_of_runs(folder: Path, most: int) -> list[tuple[str, str]]:
     """Id and first line of the newest runs."""
-    found = map(_as_run, _peeked(folder, f"{_RUNS} LIMIT ?", most))
+    found = map(_as_run, _read_rows(folder, f"{_RUNS} LIMIT ?", most))
     return [(run.run_id, run.instruction.strip().partition("\n")[0]) for run in found]
 
 
 def branches_of_runs(folder: Path) -> list[RunBranchRef]:
     """Those that runs work on, or left; not of runs that were undone."""
-    rows = _peeked(folder, f"{_RUNS} LIMIT ?", _EVERYTHING)
+    rows = _read_rows(folder, f"{_RUNS} LIMIT ?", _EVERYTHING)
     found = (codec.decode_own(as_bytes(row[0]), RunBranchRef, "run") for row in rows)
     return [run for run in found if run.base_commit and not run.undone]
 
 
 def is_cut_off(folder: Path, plan_id: str) -> bool:
     """Whether a command of the plan was started, and nobody knows how it ended."""
-    return bool(_peeked(folder, _CUT_OFF, plan_id))
+    return bool(_read_rows(folder, _CUT_OFF, plan_id))
 
 
-def _peeked(folder: Path, statement: str, value: int | str) -> list[Row]:
+def _read_rows(folder: Path, statement: str, value: int | str) -> list[Row]:
     """Opens the database to read only; nothing is made or migrated."""
     path = folder / DATABASE
     if not path.is_file():

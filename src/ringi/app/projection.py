@@ -109,7 +109,7 @@ class _Comparison:
 
     def _places_of(self, ledger: Store, plan_id: str, *, older: bool) -> Iterator[Place]:
         folder = (*PLANS, plan_id)
-        expected = partial(_expected, ledger, plan_id)
+        expected = partial(_files_of, ledger, plan_id)
         yield folder, partial(self._agent.those_there, folder, expected) if older else expected
         yield (*folder, _PREVIEW), partial(self.previews, ledger, plan_id)
 
@@ -141,7 +141,7 @@ class Projection:
         if not changed.saved or changed.held_back:
             return
         try:
-            with self._locked() as marker:
+            with self._lock_marker() as marker:
                 self._write_since(ledger, marker, changed)
         except RingiError as error:
             self.problem = error
@@ -151,7 +151,7 @@ class Projection:
             )
 
     def _write_since(self, ledger: Store, marker: int, changed: PendingProjections) -> None:
-        since = list(ledger.events(after=_marked(marker))) or changed.events
+        since = list(ledger.events(after=_read_mark(marker))) or changed.events
         if not self._identity_written:
             self._write_identity(ledger)
         self._show(ledger, changed, {logged.event.subject for logged in since})
@@ -201,7 +201,7 @@ class Projection:
 
     def rebuild(self, ledger: Store, diffs: _Diffs | None = None) -> None:
         try:
-            with self._locked() as marker:
+            with self._lock_marker() as marker:
                 last = ledger.last_seq()
                 self._write_all(ledger, diffs or {})
                 self._sessions.write_all(ledger)
@@ -219,7 +219,7 @@ class Projection:
         if not found:
             return []
         # Other processes commit and write meanwhile: look again at these while nobody writes.
-        with contextlib.suppress(Busy, OSError), self._locked() as marker, ledger.one_moment():
+        with contextlib.suppress(Busy, OSError), self._lock_marker() as marker, ledger.one_moment():
             self._write_since(ledger, marker, PendingProjections())
             found = list(self._comparison.differing(ledger, subject_id, {folder for folder, _ in found}))
         return ["/".join((*folder, name)) for folder, name in found]
@@ -303,7 +303,7 @@ class Projection:
             publish(folder, _page_name(page), _page(ledger, page))
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[int]:
+    def _lock_marker(self) -> Iterator[int]:
         """The open file also says how far the log has been written out."""
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -386,7 +386,7 @@ def _plan_files(ledger: Store, document: PlanDocument) -> dict[str, bytes]:
     return files
 
 
-def _expected(ledger: Store, plan_id: str) -> Expected:
+def _files_of(ledger: Store, plan_id: str) -> Expected:
     files = _plan_files(ledger, ledger.plans.get(plan_id).document)
     return {**dict.fromkeys(sorted(_SOMETIMES)), **files, _EVENTS: _event_lines(ledger, plan_id, after=0)}
 
@@ -418,7 +418,7 @@ def _page(ledger: Store, page: int) -> bytes:
     return codec.pretty(PlanPage(page=page, plans=tuple(ledger.plans.refs_between(first, last))))
 
 
-def _marked(marker: int) -> int:
+def _read_mark(marker: int) -> int:
     written = os.pread(marker, _MARK_LENGTH, 0)
     return int(written) if written.isdigit() else 0
 

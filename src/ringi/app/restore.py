@@ -31,7 +31,7 @@ def restore_plans(workspace: Workspace) -> tuple[int, list[Text]]:
     """How many plans were restored, and why others were not. None if the ledger has any: it is not lost."""
     root, store = workspace.places.root, workspace.store
     taken, problems = [], []
-    for path in [] if store.plans.refs(limit=1, discarded=True) else workspace.upkeep.written_plans():
+    for path in [] if store.plans.refs(limit=1, discarded=True) else workspace.upkeep.find_plan_files():
         try:
             document = _read(path)
         except RingiError as error:
@@ -52,7 +52,7 @@ def restore_sessions(workspace: Workspace) -> tuple[int, list[Text]]:
     """How many planning sessions were restored, and why others were not. None if the ledger has any."""
     root, store = workspace.places.root, workspace.store
     found, problems = [], []
-    for path in [] if store.sessions.ids() else workspace.upkeep.written_sessions():
+    for path in [] if store.sessions.ids() else workspace.upkeep.find_session_files():
         try:
             found.append(_read_session(path))
         except RingiError as error:
@@ -60,7 +60,7 @@ def restore_sessions(workspace: Workspace) -> tuple[int, list[Text]]:
     if not found:
         return 0, problems
     found.sort(key=lambda session: session.created_at)
-    logs = [_read_logs(workspace.upkeep.written_logs(session.session_id)) for session in found]
+    logs = [_read_logs(workspace.upkeep.find_log_files(session.session_id)) for session in found]
     try:
         workspace.planning.restore(
             [*zip(found, logs, strict=True)], "from .agent, as the ledger had no such session"

@@ -100,18 +100,18 @@ class LedgerUpkeep:
     def write_anew(self) -> None:
         self._projection.rebuild(self._ledger)
 
-    def written_plans(self) -> list[Path]:
+    def find_plan_files(self) -> list[Path]:
         """Plans in `.agent/`, whatever the ledger says; regular files only."""
         # Opening a pipe would block until somebody writes to it.
         return list(filter(_is_regular, sorted(self._root.joinpath(*PLANS).glob("*/plan.json"))))
 
-    def written_sessions(self) -> list[Path]:
+    def find_session_files(self) -> list[Path]:
         folder = self._root.joinpath(*SESSIONS)
         if _leads_elsewhere(folder):
             return []
         return list(filter(_is_regular, sorted(folder.glob(f"{SESSION_PREFIX}*.json"))))
 
-    def written_logs(self, session_id: str) -> dict[SessionStatus, Path]:
+    def find_log_files(self, session_id: str) -> dict[SessionStatus, Path]:
         folder = self._root.joinpath(*LOGS, session_id)
         if _leads_elsewhere(folder):
             return {}

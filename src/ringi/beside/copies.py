@@ -39,23 +39,23 @@ class KeptCopy(NamedTuple):
         return self.too_old or (done and not self.copy.record.left_out)
 
 
-def of_agents(workspace: Workspace) -> list[WorkCopy]:
+def agent_copies(workspace: Workspace) -> list[WorkCopy]:
     """Oldest first, without those made for checks and runs."""
     others = (SCRATCH, RUN)
     return [copy for copy in WorkCopy.all(workspace.places.copies) if copy.record.command[:1] not in
             [(other,) for other in others]]  # fmt: skip
 
 
-def abandoned(workspace: Workspace) -> list[WorkCopy]:
+def find_abandoned(workspace: Workspace) -> list[WorkCopy]:
     """Copies whose `ringi with` was interrupted before their work became a plan."""
-    return [copy for copy in of_agents(workspace) if not copy.record.taken and not copy.is_running]
+    return [copy for copy in agent_copies(workspace) if not copy.record.taken and not copy.is_running]
 
 
-def kept(workspace: Workspace) -> list[KeptCopy]:
-    return [one for copy in of_agents(workspace) if (one := _kept(workspace, copy))]
+def find_kept(workspace: Workspace) -> list[KeptCopy]:
+    return [one for copy in agent_copies(workspace) if (one := _as_kept(workspace, copy))]
 
 
-def _kept(workspace: Workspace, copy: WorkCopy) -> KeptCopy | None:
+def _as_kept(workspace: Workspace, copy: WorkCopy) -> KeptCopy | None:
     if not copy.record.taken or copy.is_running:
         return None
     now = datetime.fromisoformat(workspace.clock.now())
@@ -78,7 +78,7 @@ def plan_of(workspace: Workspace, copy: WorkCopy) -> PlanRef | None:
 
 def copy_of_plan(workspace: Workspace, plan_id: str) -> WorkCopy | None:
     """Where an agent can continue its work on the plan."""
-    copies = [copy for copy in of_agents(workspace) if copy.record.plan_id == plan_id]
+    copies = [copy for copy in agent_copies(workspace) if copy.record.plan_id == plan_id]
     return copies[-1] if copies else None
 
 
@@ -89,14 +89,14 @@ def remove_settled(workspace: Workspace) -> list[Text]:
     one that is in use, or one whose work is not a plan yet.
     """
     told = []
-    for copy in [one.copy for one in kept(workspace) if one.settled]:
+    for copy in [one.copy for one in find_kept(workspace) if one.settled]:
         with suppress(RingiError), copy.claimed():  # in use, or cannot be deleted: try again next time
-            one = _kept(workspace, copy)  # somebody may have resumed it meanwhile
+            one = _as_kept(workspace, copy)  # somebody may have resumed it meanwhile
             if one and one.settled and _can_continue(one):
                 empty(copy)
             elif one and one.settled:
                 copy.remove()
-                told += [_gone(one)] if one.too_old and not copy.record.emptied else []
+                told += [_tell_removed(one)] if one.too_old and not copy.record.emptied else []
     return told
 
 
@@ -106,19 +106,19 @@ def make_room(workspace: Workspace) -> list[Text]:
     Leaves the newest, and work that no plan could hold.
     """
     told = []
-    for one in too_much(workspace):
-        ended = _ended(one)
+    for one in find_crowded_out(workspace):
+        ended = _end_of(one)
         with suppress(RingiError), one.copy.claimed():  # in use, or cannot be deleted: try again next time
-            again = _kept(workspace, one.copy)
-            if again and _ended(again) == ended:  # nobody resumed it meanwhile
+            again = _as_kept(workspace, one.copy)
+            if again and _end_of(again) == ended:  # nobody resumed it meanwhile
                 one.copy.remove()
-                told.append(_crowded_out(one, workspace.config.keep.copies_mb))
+                told.append(_tell_crowded_out(one, workspace.config.keep.copies_mb))
     return told
 
 
-def too_much(workspace: Workspace) -> list[KeptCopy]:
+def find_crowded_out(workspace: Workspace) -> list[KeptCopy]:
     """The copies for which there is no room."""
-    found = sorted(kept(workspace), key=_ended, reverse=True)
+    found = sorted(find_kept(workspace), key=_end_of, reverse=True)
     if len(found) < 2:  # noqa: PLR2004  # the newest always has room
         return []
     room, crowded = workspace.config.keep.copies_mb * MEGABYTE, []
@@ -131,7 +131,7 @@ def too_much(workspace: Workspace) -> list[KeptCopy]:
     return crowded
 
 
-def _ended(one: KeptCopy) -> str:
+def _end_of(one: KeptCopy) -> str:
     return one.copy.record.ended_at or one.copy.record.created_at
 
 
@@ -141,7 +141,7 @@ def _can_continue(one: KeptCopy) -> bool:
     return applied and not one.too_old and agent_of(one.copy.record.command).resume is not None
 
 
-def _gone(one: KeptCopy) -> Text:
+def _tell_removed(one: KeptCopy) -> Text:
     what = _name_of(one)
     if one.copy.record.left_out:
         return Text(
@@ -152,7 +152,7 @@ def _gone(one: KeptCopy) -> Text:
     return Text("A copy from {days} days ago was removed ({plan}).", days=one.days, plan=what)
 
 
-def _crowded_out(one: KeptCopy, most: int) -> Text:
+def _tell_crowded_out(one: KeptCopy, most: int) -> Text:
     return Text(
         "A copy from {days} days ago was removed ({plan}): copies may take {most} MB (keep.copies_mb).",
         days=one.days,

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from ringi.agents.conversation import conversation_of
-from ringi.agents.sandbox import AgentSandbox, enclosed
+from ringi.agents.sandbox import AgentSandbox, enclose
 from ringi.agents.socket import AgentSocket, SocketServer
 from ringi.agents.state import AgentState, Replaced, SandboxContext
 from ringi.agents.table import agent_of
 from ringi.approvals.who import FROM_COPY
-from ringi.beside.copies import of_agents, plan_of
+from ringi.beside.copies import agent_copies, plan_of
 from ringi.errors import RingiError, StorageFailed
 from ringi.kernel.process.environment import WITH_VARIABLE
 from ringi.kernel.process.program import in_copy, program_name
@@ -83,7 +83,7 @@ def run_agent(
         ended = place.run.run_in_terminal(place.argv, place.more, output=output, listener=place.socket)
     found = ""
     if sandbox.bwrap:
-        alone = not any(other.is_running for other in of_agents(workspace) if other.id != copy.id)
+        alone = not any(other.is_running for other in agent_copies(workspace) if other.id != copy.id)
         folder = workspace.places.root / copy.record.start
         found = conversation_of(argv, environment, folder, began, alone=alone)
     settle(
@@ -126,7 +126,7 @@ def agent_place(
         visible = [path for path in (socket.folder, feedback) if path is not None]
 
         def enclosing(invocation: Invocation) -> Invocation:
-            return enclosed(workspace, copy, sandbox, invocation, visible=visible, once=once)
+            return enclose(workspace, copy, sandbox, invocation, visible=visible, once=once)
 
         yield AgentPlace(
             CopyRun(copy, environment, enclosing=enclosing),
@@ -241,7 +241,7 @@ def _check_run(
 ) -> CopyRun:
     def enclosing(invocation: Invocation) -> Invocation:
         # In the agent's sandbox: this runs the agent's code.
-        return enclosed(workspace, copy, sandbox, invocation, terminal=False)
+        return enclose(workspace, copy, sandbox, invocation, terminal=False)
 
     doubt = why_unreliable(workspace.places.root, environment, sandboxed=sandbox.bwrap is not None)
     return CopyRun(copy, environment, difference, enclosing, doubt)

@@ -64,11 +64,11 @@ def message_of(
     )
     parts = [
         first,
-        *_said(feedback),
+        *_feedback_part(feedback),
         *_comments([one for one in answer.comments if one.timestamp > since]),
         *_note(answer),
         *_changes(answer, applied=bool(applied)),
-        *_failed(checks),
+        *_check_failures(checks),
     ]
     if len(parts) == 1:
         parts.append("They gave no further feedback.")
@@ -81,17 +81,17 @@ def has_news(answer: PlanAnswer, since: str) -> bool:
     return answer.status is PlanStatus.APPROVED or bool(answer.changed) or max(said, default="") > since
 
 
-def moved_on(changed: Sequence[str], torn: Sequence[str]) -> str:
+def describe_moves(changed: Sequence[str], torn: Sequence[str]) -> str:
     """What changed in the project meanwhile."""
     if torn:
         return (
             "The project changed since your last turn, but this folder did not: it would contradict what you"
-            f" changed in {_listed(torn)}. Changed in the project: {_listed(changed)}. Go on here; a person"
-            " merges the two.\n"
+            f" changed in {_list_paths(torn)}. Changed in the project: {_list_paths(changed)}. Go on here;"
+            " a person merges the two.\n"
         )
     return (
         "The project changed since your last turn. This folder has that now, beside your own changes. Read"
-        f" these again before you use them: {_listed(changed)}\n"
+        f" these again before you use them: {_list_paths(changed)}\n"
     )
 
 
@@ -101,7 +101,7 @@ LACKS_IGNORED: Final = (
 )
 
 
-def _listed(paths: Sequence[str]) -> str:
+def _list_paths(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
     return ", ".join(map(_one_line, paths[:_MOST_PATHS])) + more
 
@@ -111,7 +111,7 @@ def message_anew(answer: PlanAnswer, *, since: str = "") -> str:
     feedback = [one for one in answer.feedback if one.timestamp > since]
     comments = [one for one in answer.comments if one.timestamp > since]
     first = "A person declined what was made of this step before. It is not in this folder: make it anew."
-    return "\n\n".join([first, *_said(feedback), *_comments(comments)]) + "\n"
+    return "\n\n".join([first, *_feedback_part(feedback), *_comments(comments)]) + "\n"
 
 
 def _decision(answer: PlanAnswer, feedback: Sequence[Feedback]) -> str:
@@ -125,9 +125,9 @@ def _decision(answer: PlanAnswer, feedback: Sequence[Feedback]) -> str:
     return _UNDECIDED
 
 
-def _said(feedback: Sequence[Feedback]) -> Iterator[str]:
+def _feedback_part(feedback: Sequence[Feedback]) -> Iterator[str]:
     if feedback:
-        yield "Their feedback:\n" + "\n".join(_quoted(one.text) for one in feedback)
+        yield "Their feedback:\n" + "\n".join(_quote(one.text) for one in feedback)
 
 
 def _comments(comments: Sequence[LineComment]) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _comment(one: LineComment) -> str:
 
 def _note(answer: PlanAnswer) -> Iterator[str]:
     if answer.note:
-        yield "They wrote with their approval:\n" + _quoted(answer.note)
+        yield "They wrote with their approval:\n" + _quote(answer.note)
 
 
 def _changes(answer: PlanAnswer, *, applied: bool) -> Iterator[str]:
@@ -158,14 +158,14 @@ def _changes(answer: PlanAnswer, *, applied: bool) -> Iterator[str]:
     )
     yield "\n".join([first, *lines])
     diff = "\n".join(one.diff.rstrip("\n") for one in answer.changed)
-    yield "Diff from your version to theirs:\n" + _quoted(_beginning(diff, _MOST_DIFF))
+    yield "Diff from your version to theirs:\n" + _quote(_beginning(diff, _MOST_DIFF))
 
 
-def _failed(checks: Sequence[CheckResult]) -> Iterator[str]:
+def _check_failures(checks: Sequence[CheckResult]) -> Iterator[str]:
     for check in checks:
         if check.exit_code:
             output = check.output.strip()[-_MOST_OUTPUT:]
-            yield f"This check {check.ended}: {_one_line(check.command)}\n" + _quoted(output)
+            yield f"This check {check.ended}: {_one_line(check.command)}\n" + _quote(output)
 
 
 def _beginning(text: str, most: int) -> str:
@@ -175,7 +175,7 @@ def _beginning(text: str, most: int) -> str:
     return f"{shown}\n… {len(text) - len(shown)} characters more"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "\n".join(f"> {visible(line)}" for line in text.splitlines() or [""])
 
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.agents.command_line import resumed
+from ringi.agents.command_line import resume_command
 from ringi.agents.record import LONGEST_WORD
 from ringi.agents.table import agent_of
-from ringi.beside.copies import copy_of_plan, of_agents, plan_of
+from ringi.beside.copies import agent_copies, copy_of_plan, plan_of
 from ringi.beside.message import APPLIED, CUT_OFF, UNDONE, message_of
 from ringi.errors import (
     BegunInEditor,
@@ -62,7 +62,7 @@ def find_copy(workspace: Workspace, name: str = "") -> WorkCopy:
 
     Raises NothingToResume.
     """
-    found = sorted(of_agents(workspace), key=lambda copy: copy.record.ended_at or copy.record.created_at)
+    found = sorted(agent_copies(workspace), key=lambda copy: copy.record.ended_at or copy.record.created_at)
     if name:
         plan_id = workspace.plan.find(name)
         plan = workspace.plan.ref(plan_id)
@@ -224,7 +224,7 @@ def _command(
         return (*command, *more), False
     if len(text.encode()) > LONGEST_WORD:
         text = f"Read {feedback}: a person's feedback on your change. Then continue your work."
-    words = resumed(agent.resume, command, text, more, conversation=conversation, terminal=terminal)
+    words = resume_command(agent.resume, command, text, more, conversation=conversation, terminal=terminal)
     return words, True
 
 
@@ -240,7 +240,7 @@ def lay_in(
     theirs = {file.path: file.after for spec in specs for file in spec.touched if file.path in paths}
     here = {change.path: change for change in copy.difference().changes}
     try:
-        wanted = _wanted(workspace, answer.plan_id)
+        wanted = _contents_after(workspace, answer.plan_id)
         files: dict[str, tuple[bytes, int] | None] = {}
         for path, after in theirs.items():
             change = here.get(path)
@@ -253,7 +253,7 @@ def lay_in(
     return tuple(sorted(files)), tuple(sorted(theirs.keys() - files.keys()))
 
 
-def _wanted(workspace: Workspace, plan_id: str) -> Mapping[str, tuple[bytes, int] | None]:
+def _contents_after(workspace: Workspace, plan_id: str) -> Mapping[str, tuple[bytes, int] | None]:
     """The content of its files after the current plan."""
     return {
         effect.path: (effect.new, int(effect.after.mode, 8))

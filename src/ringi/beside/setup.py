@@ -114,7 +114,7 @@ def offer(workspace: Workspace, agent: Agent, words: Sequence[str]) -> SetupOffe
         file = next((name for name in names if os.path.lexists(root / name)), names[0])
         try:
             text = present_text(workspace, file)
-            after = _merged(agent, file, text, words)
+            after = _merge(agent, file, text, words)
         except (BadDocument, InTheWay) as error:
             problems[file] = error.details["why"]
             continue
@@ -197,6 +197,6 @@ def _refusal(entry: Entry) -> Text | None:
     return None
 
 
-def _merged(agent: Agent, file: str, text: str, words: Sequence[str]) -> str:
+def _merge(agent: Agent, file: str, text: str, words: Sequence[str]) -> str:
     bom = _BOM if text.startswith(_BOM) else ""
-    return bom + entries.merged(agent, file, text.removeprefix(bom), words)
+    return bom + entries.merge_entry(agent, file, text.removeprefix(bom), words)

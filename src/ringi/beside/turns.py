@@ -6,16 +6,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ringi.beside.copies import of_agents, plan_of
+from ringi.beside.copies import agent_copies, plan_of
 from ringi.beside.message import (
     AFTER_TURN,
     APPLIED,
     DISCARDED,
     LACKS_IGNORED,
     UNDONE,
+    describe_moves,
     has_news,
     message_of,
-    moved_on,
 )
 from ringi.beside.resume import lay_in
 from ringi.errors import CopyFailed, RingiError
@@ -61,7 +61,7 @@ def begin_turn(workspace: Workspace, copy: WorkCopy) -> AgentTurn:
         found = followed(copy, places.root, places.state, **mine, told_at=now)
         # In its first turn it has looked at nothing yet.
         first = LACKS_IGNORED if copy.left_behind else ""
-        return AgentTurn(found.copy, _moved(found) if since else first, torn=found.torn)
+        return AgentTurn(found.copy, _describe_moves(found) if since else first, torn=found.torn)
     answer = workspace.plan.answer(plan.id)
     checks = workspace.plan.get_state(plan.id).checks
     if plan.status not in ENDED:
@@ -74,7 +74,7 @@ def begin_turn(workspace: Workspace, copy: WorkCopy) -> AgentTurn:
         tree = planned if late else copy.difference().tree
         copy.note(**mine, planned_tree=tree, planned_version=plan.version)
         found = followed(copy, places.root, places.state, told_at=now)
-        message = "\n".join(filter(None, [message, _moved(found)]))
+        message = "\n".join(filter(None, [message, _describe_moves(found)]))
         return AgentTurn(found.copy, message, laid, not_laid, found.torn, found.hidden)
     done = UNDONE if plan.undone else APPLIED if plan.status is PlanStatus.COMPLETED else DISCARDED
     known = copy.record.planned_tree or copy.difference().tree
@@ -86,13 +86,13 @@ def begin_turn(workspace: Workspace, copy: WorkCopy) -> AgentTurn:
     return AgentTurn(again, message)
 
 
-def _moved(found: Followed) -> str:
-    return moved_on(found.changed, found.torn) if found.changed else ""
+def _describe_moves(found: Followed) -> str:
+    return describe_moves(found.changed, found.torn) if found.changed else ""
 
 
 def copy_of(workspace: Workspace, conversation: str) -> WorkCopy | None:
     """The copy in which a conversation was held, if it can be continued there."""
-    for copy in reversed(of_agents(workspace)):
+    for copy in reversed(agent_copies(workspace)):
         if conversation and copy.record.conversation == conversation:
             return None if copy.is_running or copy.is_gone or copy.record.emptied else copy
     return None
@@ -122,6 +122,6 @@ def changes_of(workspace: Workspace, plan_id: str) -> list[Effect]:
     return [effect for _, some in pairs for effect in some]
 
 
-def changed_meanwhile(workspace: Workspace, document: PlanDocument) -> tuple[str, ...]:
+def find_changed_meanwhile(workspace: Workspace, document: PlanDocument) -> tuple[str, ...]:
     """Files of a plan that changed in the project since its proposer saw them."""
     return changed_files(workspace, document)

@@ -29,7 +29,7 @@ def ask(app: App, question: Text) -> str:
     app.ui.out.flush()
     # Discard before the question appears, so that an immediate answer counts.
     discard_pending_input(sys.stdin.fileno())
-    app.ui.out.write(app.ui.styled(translate(question), "bold") + " ")
+    app.ui.out.write(app.ui.style_text(translate(question), "bold") + " ")
     app.ui.out.flush()
     try:
         line = sys.stdin.readline()
@@ -41,7 +41,7 @@ def ask(app: App, question: Text) -> str:
     return line.strip()
 
 
-def confirmed(app: App, question: Text) -> bool:
+def confirm(app: App, question: Text) -> bool:
     """Whether the person says yes; a closed terminal does not."""
     try:
         return is_yes(ask(app, question))
@@ -70,6 +70,6 @@ class LinePrompter:
         self._app.ui.line(text, style=style)
 
 
-def signed(app: App, key: Path, statement: str) -> SignedAnswer:
+def sign_statement(app: App, key: Path, statement: str) -> SignedAnswer:
     """The statement with its signature by this SSH key."""
     return SignedAnswer(statement, sign(key, statement.encode(), app.environment))

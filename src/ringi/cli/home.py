@@ -60,7 +60,7 @@ def home(app: App) -> None:
     planning = session_refs(app.ledger, open_only=True)
     runs = open_runs(app.ledger)
     idle = {session.plan_id: session for session in sessions if not session.working}
-    sent_back = [ref for plan_id in idle if plan_id and (ref := _sent_back(app, plan_id))]
+    sent_back = [ref for plan_id in idle if plan_id and (ref := _ref_sent_back(app, plan_id))]
     if app.ui.as_json:
         at_work = [session._asdict() for session in working]
         stale = {ref.name: _stale(app, app.plans.get(ref.id).document) for ref in waiting[:_MOST]}
@@ -166,7 +166,7 @@ def _cut(text: str, columns: int | None) -> str:
     return visible(text, keep="") if columns is None else cut(text, columns)
 
 
-def _sent_back(app: App, plan_id: str) -> PlanRef | None:
+def _ref_sent_back(app: App, plan_id: str) -> PlanRef | None:
     """A plan that was sent back and whose agent can be resumed with the feedback."""
     try:
         ref = app.plans.ref(plan_id)

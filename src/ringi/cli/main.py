@@ -290,7 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except RingiError as error:
-        told = _told_agent(error, arguments, environment)
+        told = _for_agent(error, arguments, environment)
         return _report(told, as_json=as_json, environment=environment)
     except click.ClickException as error:
         if as_json:
@@ -323,7 +323,7 @@ def _nowhere() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
-def _told_agent(error: RingiError, arguments: Sequence[str], environment: Mapping[str, str]) -> RingiError:
+def _for_agent(error: RingiError, arguments: Sequence[str], environment: Mapping[str, str]) -> RingiError:
     """To an agent that cannot reach the ledger: no space, no permission and no other name would help it."""
     asked = error.details.get("what") == Text("plan") or isinstance(error, NoSuchCommit)
     if not asked and not isinstance(error, StorageFailed):
@@ -408,7 +408,7 @@ def _end_of_ours(arguments: Sequence[str]) -> int:
 _LARGEST_FILE: Final = 1024 * 1024
 
 
-def _configured_language(environment: Mapping[str, str]) -> str:
+def _read_language(environment: Mapping[str, str]) -> str:
     """A quick look at the files for this one key; mistakes in them are reported later."""
     files = [user_file(environment)]
     with contextlib.suppress(NoWorkspace):
@@ -443,7 +443,7 @@ def set_language(arguments: Sequence[str], environment: Mapping[str, str]) -> No
         elif word == "--lang" and index + 1 < len(arguments):
             chosen = arguments[index + 1]
     if not _asks_version(arguments):  # which reads no file of the project
-        chosen = chosen or _configured_language(environment)
+        chosen = chosen or _read_language(environment)
     if chosen in LANGUAGES:
         # Only for gettext; commands that we start get the original environment.
         os.environ["LANGUAGE"] = chosen

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Self, TextIO
 
 from ringi.cli.app import App
-from ringi.cli.ui import Ui, folded, width
+from ringi.cli.ui import Ui, fold, width
 from ringi.kernel.process.progress import Count
 from ringi.kernel.text import Text, translate
 from ringi.models.prompt import ModelProgress
@@ -76,7 +76,7 @@ class StatusLine:
 
     def _rewrite(self, words: str) -> None:
         """In place, without escape sequences: a carriage return, and blanks over a longer line."""
-        line = folded(words, self._ui.columns - 1)[0]
+        line = fold(words, self._ui.columns - 1)[0]
         self._write(_blank(self._shown) + line)
         self._shown = line
 

@@ -69,7 +69,7 @@ class Recheck:
         """Why they could not run; None if they ran, whatever the result."""
         if self._process.returncode == 0:
             return None
-        return _heard(json.loads(self._said)) if self._said else Text(Interrupted.message)
+        return _from_json(json.loads(self._said)) if self._said else Text(Interrupted.message)
 
     def stop(self) -> None:
         """Ends the checks and every process they started."""
@@ -80,19 +80,19 @@ class Recheck:
             self._process.kill()
 
 
-def _told(value: object) -> object:
+def _to_json(value: object) -> object:
     """Encodes a sentence for the other process, which translates it."""
     if isinstance(value, Text):
-        details = {name: _told(detail) for name, detail in value.details.items()}
+        details = {name: _to_json(detail) for name, detail in value.details.items()}
         return [value.template, value.plural, details]
     return str(value)
 
 
-def _heard(told: Any) -> Any:
+def _from_json(told: Any) -> Any:
     if isinstance(told, str):
         return told
     template, plural, details = told
-    return Text(template, plural, **{name: _heard(detail) for name, detail in details.items()})
+    return Text(template, plural, **{name: _from_json(detail) for name, detail in details.items()})
 
 
 def _end_with_review() -> None:
@@ -116,7 +116,7 @@ def main(root: str, plan_id: str, reviewer: str) -> int:
             # A step of a run is tested on the files of its branch.
             workspace.of_plan(plan_id).plan.check_again(plan_id, reviewer=int(reviewer))
     except RingiError as error:
-        sys.stdout.write(json.dumps(_told(Text(error.message, **error.details))))
+        sys.stdout.write(json.dumps(_to_json(Text(error.message, **error.details))))
         return 1
     except KeyboardInterrupt:
         return 1

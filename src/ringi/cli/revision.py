@@ -61,7 +61,7 @@ def _tell(app: App, found: TakenRevision) -> None:
     elif not taken.new:
         ui.line(Text("{plan} has all of {name}.", plan=taken.plan.name, name=revision.label))
     else:
-        ui.line(_made_of(revision, taken.plan.name))
+        ui.line(_describe_plan(revision, taken.plan.name))
     tell_left_out(ui, taken)
     if revision.checked_out:
         line = Text(
@@ -85,7 +85,7 @@ def _tell_nothing(app: App, revision: Revision, before: PlanRef | None) -> None:
         app.ui.next_step(f"ringi discard {before.name}")
 
 
-def _made_of(revision: Revision, plan: str) -> Text:
+def _describe_plan(revision: Revision, plan: str) -> Text:
     start = (revision.start or "")[:_SHORT]
     facts = {"plan": plan, "name": revision.label, "start": start, "count": revision.ahead}
     if revision.form is RevisionForm.WORKTREE and not revision.ahead:

@@ -94,7 +94,7 @@ class RunReader:
             plans = plan_names(self.ledger, run)
             standing = tuple(self._standing(run)) if run.phase not in OVER else ()
             processes = tuple(self.ledger.processes.of(run_id))
-        printed = self._printed(run) if working else ()
+        printed = self._last_output(run) if working else ()
         return Looked(run, plan, working, printed, plans, standing, processes)
 
     def _standing(self, run: Run) -> Iterator[tuple[str, str]]:
@@ -103,7 +103,7 @@ class RunReader:
             if revoked_at is None and subject.scope.run and subject.scope.run.run_id == run.run_id:
                 yield grant.id, subject.expires_at
 
-    def _printed(self, run: Run) -> tuple[str, ...]:
+    def _last_output(self, run: Run) -> tuple[str, ...]:
         files = RunFiles(self._places.root, run.request_id, run.run_id, str)
         lines = files.tail(files.newest_log(), _TAIL).splitlines() if run.request_id else []
         return tuple(line for line in lines if line.strip())
@@ -127,7 +127,7 @@ def document(looked: Looked) -> dict[str, Any]:
     run = looked.run
     found: dict[str, Any] = {**msgspec.to_builtins(run), **stage_of(run), "working": looked.working}
     found["plans"] = dict(looked.plans)
-    found["shown"] = _shown(looked)
+    found["shown"] = _terminal_document(looked)
     found["tokens_by_phase"] = {str(phase): count for phase, count in by_phase(run.spent).items()}
     if looked.plan:
         found["criteria"] = [_criterion(one) for one in criteria(run, looked.plan)]
@@ -138,7 +138,7 @@ def document(looked: Looked) -> dict[str, Any]:
     return found
 
 
-def _shown(looked: Looked) -> dict[str, Any]:
+def _terminal_document(looked: Looked) -> dict[str, Any]:
     """As a terminal shows it, in the reader's language."""
     run = looked.run
     titles = {step.step_id: step.title for step in looked.plan.steps} if looked.plan else {}

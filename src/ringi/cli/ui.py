@@ -59,7 +59,7 @@ class Ui:
         """A `str` must be our own; put anything untrusted into a Text's details."""
         words = translate(text) if isinstance(text, Text) else text
         try:
-            print(" " * indent + self.styled(words, style), file=self.out)
+            print(" " * indent + self.style_text(words, style), file=self.out)
         except OSError as error:
             # The terminal was closed; saving matters more than reporting.
             if error.errno != errno.EIO:
@@ -78,9 +78,11 @@ class Ui:
         """As they are printed."""
         for line in lines:
             if line.folds:
-                yield from self._folded(line)
+                yield from self._fold_line(line)
             else:
-                words = "".join(self.styled(show_value(span.text), span.style) for span in self._spans(line))
+                words = "".join(
+                    self.style_text(show_value(span.text), span.style) for span in self._spans(line)
+                )
                 yield " " * line.indent + visible(line.mark, keep="") + words
 
     def prose(self, text: Text | str, style: Style = Style.PLAIN, *, indent: int = 0, mark: str = "") -> None:
@@ -91,32 +93,32 @@ class Ui:
         """Leaves out Markdown signs if styles are shown."""
         return (span for span in line.spans if span.style is not Style.SIGN or not self._colour)
 
-    def _folded(self, line: Line) -> Iterable[str]:
+    def _fold_line(self, line: Line) -> Iterable[str]:
         # A mark may be untrusted too: an imported session chooses its own question ids.
         mark = visible(line.mark, keep="")
         before, hanging = " " * line.indent + mark, line.indent + width(mark)
         pieces = [
-            ("".join("\n".join(shown_lines(_raw(span.text))) for span in alike), style)
+            ("".join("\n".join(safe_lines(_raw(span.text))) for span in alike), style)
             for style, alike in groupby(self._spans(line), lambda span: span.style)
         ]
         text, at = "".join(words for words, _ in pieces), 0
         for paragraph in text.split("\n"):
-            for row in folded(paragraph, self.columns - hanging):
+            for row in fold(paragraph, self.columns - hanging):
                 at = text.index(row, at)
-                yield (before + self._styled_row(pieces, at, at + len(row))).rstrip()
+                yield (before + self._style_slice(pieces, at, at + len(row))).rstrip()
                 at += len(row)
                 before = " " * hanging
 
-    def _styled_row(self, pieces: Sequence[tuple[str, Style]], begin: int, end: int) -> str:
+    def _style_slice(self, pieces: Sequence[tuple[str, Style]], begin: int, end: int) -> str:
         """The slice from `begin` to `end` of the joined pieces."""
         row, start = "", 0
         for words, style in pieces:
             part = words[max(begin - start, 0) : max(end - start, 0)]
-            row += self.styled(part, style) if part else ""
+            row += self.style_text(part, style) if part else ""
             start += len(words)
         return row
 
-    def styled(self, words: str, style: str) -> str:
+    def style_text(self, words: str, style: str) -> str:
         if not (style and self._colour):
             return words
         return f"\x1b[{_STYLES[style]}m{words}\x1b[0m"
@@ -168,8 +170,8 @@ class Ui:
         `yours` are removed lines, by number, that the person wrote meanwhile; they are marked.
         """
         lines = diff.removesuffix("\n").split("\n")
-        changed = _changed_words(lines[:most]) if self._colour else {}
-        marked = _marked(lines, yours) if yours else ()
+        changed = _find_changed_words(lines[:most]) if self._colour else {}
+        marked = _find_marked(lines, yours) if yours else ()
         for number, line in enumerate(lines[:most]):
             style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
             if line.startswith(("+++", "---", "diff ", "new file", "deleted file", "old mode", "new mode")):
@@ -177,10 +179,10 @@ class Ui:
             cut = len(line) - _LONGEST_LINE
             mark = "! " if number in marked else "  "
             if number in changed and cut <= 0:
-                self.line(mark + _with_words(self.styled, line, changed[number], style))
+                self.line(mark + _with_words(self.style_text, line, changed[number], style))
                 continue
             words = visible(line[:_LONGEST_LINE]) + (f" … +{cut}" if cut > 0 else "")
-            self.line(mark + self.styled(words, style))
+            self.line(mark + self.style_text(words, style))
         if most is not None and len(lines) > most:
             rest = Text(
                 "… 1 line more: ringi show --diff",
@@ -191,7 +193,7 @@ class Ui:
 
     def error(self, error: RingiError) -> None:
         words = translate(Text(error.message, **error.details))
-        print(self.styled("✗ ", "red") + words, file=sys.stderr)
+        print(self.style_text("✗ ", "red") + words, file=sys.stderr)
         if error.hint:
             print("  " + translate(Text(error.hint, **error.details)), file=sys.stderr)
 
@@ -217,7 +219,7 @@ def terminal_columns(out: TextIO) -> int | None:
         return None
 
 
-def _marked(lines: Sequence[str], yours: Collection[int]) -> set[int]:
+def _find_marked(lines: Sequence[str], yours: Collection[int]) -> set[int]:
     """Which lines of a diff remove one of these, and the headers of their hunks."""
     found: set[int] = set()
     at = header = 0
@@ -244,7 +246,7 @@ def _with_words(
     return found + styled(visible(line[at:]), style)
 
 
-def _changed_words(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
+def _find_changed_words(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
     """By the number of the line: the characters that differ from the line it replaces."""
     from ringi.patch.changed_words import ChangedWords  # noqa: PLC0415  # not needed to show help
 
@@ -318,17 +320,17 @@ def cut(text: str, room: int) -> str:
     return f"{shown[:end].rstrip()}…"
 
 
-def shown_lines(text: str) -> list[str]:
+def safe_lines(text: str) -> list[str]:
     """The lines of an untrusted text, safe to print."""
     return [visible(line.expandtabs(4), keep="") for line in text.replace("\r\n", "\n").split("\n")]
 
 
-def folded(line: str, room: int) -> list[str]:
+def fold(line: str, room: int) -> list[str]:
     """Wraps a line to at most `room` columns; returns at least one line."""
-    return list(_folded(line, max(room, _ROOM))) or [""]
+    return list(_fold(line, max(room, _ROOM))) or [""]
 
 
-def _folded(line: str, room: int) -> Iterator[str]:
+def _fold(line: str, room: int) -> Iterator[str]:
     row = ""
     for piece in _pieces(line, room):
         if width(row) + width(piece.rstrip()) <= room:

@@ -206,12 +206,12 @@ def _decide(name: str) -> str:
 def preview(found: PlanPreview, name: str, document: PlanDocument) -> Preview:
     step = step_after(document.state.status, has_specs=bool(found.diffs))
     step = _step_of_run(document) or (_decide(name) if found.conflicts else step)
-    return Preview(**{**_fields(found), "diffs": _shortened(found.diffs)}, next_step=step)
+    return Preview(**{**_fields(found), "diffs": _shorten_diffs(found.diffs)}, next_step=step)
 
 
-def waited(answer: PlanAnswer) -> Waited:
-    given = {**_fields(answer), "changed": _shortened(answer.changed)}
-    return Waited(**given, call_again=undecided(answer), next_step=next_step(answer))
+def wait_answer(answer: PlanAnswer) -> Waited:
+    given = {**_fields(answer), "changed": _shorten_diffs(answer.changed)}
+    return Waited(**given, call_again=is_undecided(answer), next_step=next_step(answer))
 
 
 def _fields(document: Document) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _fields(document: Document) -> dict[str, Any]:
     return {name: getattr(document, name) for name in document.__struct_fields__}
 
 
-def _shortened(diffs: Iterable[_D]) -> tuple[_D, ...]:
+def _shorten_diffs(diffs: Iterable[_D]) -> tuple[_D, ...]:
     """All diffs together fit into one answer."""
     left, found = _MOST_DIFF, []
     for one in diffs:
@@ -229,7 +229,7 @@ def _shortened(diffs: Iterable[_D]) -> tuple[_D, ...]:
     return tuple(found)
 
 
-def undecided(answer: PlanAnswer) -> bool:
+def is_undecided(answer: PlanAnswer) -> bool:
     """True also while the person changes parts of it: that ends the request, but not their review."""
     overtaken = answer.outcome is OutcomeKind.CANCELLED and bool(answer.changed)
     return answer.status is PlanStatus.PENDING_REVIEW and (answer.outcome is None or overtaken)
@@ -248,12 +248,12 @@ def next_step(answer: PlanAnswer) -> str:
         return "Read the feedback, set corrected specs (plan_set_action_specs), then ask again."
     if answer.outcome is OutcomeKind.EXPIRED:
         return "The request is too old. Ask again: plan_request_approval"
-    if undecided(answer) and answer.changed:
+    if is_undecided(answer) and answer.changed:
         return (
             "The person changed parts of it and has not decided yet. Call plan_wait again; if nothing comes, "
             "ask for the changed version: plan_request_approval"
         )
-    if undecided(answer):
+    if is_undecided(answer):
         return (
             "Nobody has decided yet. Tell the person to type, in a terminal of their own: "
             f"{review_command(answer.name)}. Then call plan_wait until they decide; you cannot approve it."
@@ -285,6 +285,6 @@ def review_command(name: str) -> str:
     return f"ringi review {name}"
 
 
-def structured(document: Document) -> dict[str, Any]:
+def to_builtins(document: Document) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(document)
     return found

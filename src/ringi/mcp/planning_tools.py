@@ -160,7 +160,7 @@ def _pending(view: SessionView) -> dict[str, Any]:
             return {}
 
 
-def listed(refs: Sequence[SessionRef]) -> SessionList:
+def list_sessions(refs: Sequence[SessionRef]) -> SessionList:
     step = "planning_get with the id of one of them" if refs else "planning_start"
     return SessionList(None, tuple(refs[:_LISTED]), next_step=step)
 
@@ -202,7 +202,7 @@ def next_step(view: SessionView, *, working: bool) -> str:
     return _NEXT[waits].format(session=short(view.session_id))
 
 
-def named(view: SessionView, *, working: bool) -> SessionList:
+def describe_session(view: SessionView, *, working: bool) -> SessionList:
     """The answer of planning_get about the session that was named."""
     found = state(view, working=working)
     return SessionList(found, (), next_step=found.next_step)

@@ -68,7 +68,7 @@ _HINTS: Final = {
 }
 
 
-def failed(error: RingiError, hidden: Iterable[str] = ()) -> FailedCall:
+def describe_failure(error: RingiError, hidden: Iterable[str] = ()) -> FailedCall:
     """`hidden` are folders whose paths must not appear in the answer."""
     own = _HINTS.get(error.code) or _lookup(error)
     message, hint = str(error), str(Text(own or error.hint, **error.details))

@@ -47,13 +47,13 @@ class FeedbackAnswer(NextStep, frozen=True):
 def _task(workspace: "Workspace", given: arguments.TaskRequest, _: str) -> TaskAnswer:
     view = plan_task(workspace, given.request)
     if isinstance(view, Run):
-        return _answered("", view.run_id, view.instruction, f"ringi run {view.run_id}")
+        return _task_answer("", view.run_id, view.instruction, f"ringi run {view.run_id}")
     summary = view.pending.summary if isinstance(view.pending, ApprovalPending) else ""
     command = f"ringi plan --resume {short(view.session_id)}"
-    return _answered(view.session_id, "", summary, command)
+    return _task_answer(view.session_id, "", summary, command)
 
 
-def _answered(session_id: str, run_id: str, summary: str, command: str) -> TaskAnswer:
+def _task_answer(session_id: str, run_id: str, summary: str, command: str) -> TaskAnswer:
     step = _APPROVE.format(command=command)
     return TaskAnswer(session_id, run_id, summary, command, next_step=step)
 

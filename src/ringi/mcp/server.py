@@ -24,10 +24,10 @@ from ringi.kernel.process.ancestors import Ancestor, ancestors
 from ringi.kernel.text import Text, visible
 from ringi.ledger.subject import short
 from ringi.mcp import outline_tool, planning_tools, run_tools, tools
-from ringi.mcp.answers import Requested, structured
+from ringi.mcp.answers import Requested, to_builtins
 from ringi.mcp.arguments import input_schema, output_schema
 from ringi.mcp.handshake import INSTRUCTIONS
-from ringi.mcp.render import ErrorBoundary, failed
+from ringi.mcp.render import ErrorBoundary, describe_failure
 from ringi.mcp.tools import Tool
 from ringi.mcp.wait import SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
@@ -54,9 +54,9 @@ class ServerContext(NamedTuple):
     """What the process that started the server provides."""
 
     label: str
-    hidden: Callable[[], Iterable[str]]
+    find_hidden: Callable[[], Iterable[str]]
     """Folders whose paths must not appear in an answer."""
-    asked: Callable[[str, str, str], None]
+    notify_person: Callable[[str, str, str], None]
     """Notifies a person: how, the plan's name, its title. Returns at once."""
 
 
@@ -75,7 +75,7 @@ class PlanServer:
         listing, noted = types.PaginatedRequestParams, types.NotificationParams
         server.add_request_handler("tools/list", listing, self._list_tools)
         server.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
-        server.add_notification_handler("notifications/initialized", noted, self._greeted)
+        server.add_notification_handler("notifications/initialized", noted, self._on_initialized)
         server.get_tool_input_schema = lambda _: None  # none of our arguments is sent in a header
         server.middleware[:] = [self._remembering]  # replaces tracing, which is not configured
         return server
@@ -91,13 +91,13 @@ class PlanServer:
             self._listed[ctx.protocol_version] = result
         return self._listed[ctx.protocol_version]
 
-    async def _greeted(self, _: Context, __: types.NotificationParams) -> None:
+    async def _on_initialized(self, _: Context, __: types.NotificationParams) -> None:
         """The client is about to call something: open the workspace now."""
         with suppress(RingiError, OSError):  # without a workspace, the first call says so
             await self._workers.reading.call(lambda _: None)
 
     async def _list_tools(self, _: Context, __: types.PaginatedRequestParams) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(name, tool) for name, tool in TOOLS.items()])
+        return types.ListToolsResult(tools=[_describe_tool(name, tool) for name, tool in TOOLS.items()])
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         tool = TOOLS.get(params.name)
@@ -110,13 +110,13 @@ class PlanServer:
             with ErrorBoundary():
                 answer = await self._answer(ctx, params.name, tool, params.arguments or {})
         except RingiError as error:
-            return _result(failed(error, self._hidden()), is_error=True)
+            return _result(describe_failure(error, self._find_hidden()), is_error=True)
         return _result(answer)
 
     async def _answer(self, ctx: Context, name: str, tool: Tool, raw: Mapping[str, Any]) -> Document:
         # The strict decoder for untrusted input: numbers, depth, characters, unknown fields.
         what = f"The arguments of {name}"
-        given: Any = decode_or_explain(_written(raw, what), tool.arguments, what)
+        given: Any = decode_or_explain(_encode_arguments(raw, what), tool.arguments, what)
         if name == "planning_get" or tool.step is not None:
             return await self._plan(ctx, tool, given)
         if tool.work is None:
@@ -141,9 +141,9 @@ class PlanServer:
                 workspace.config.notify.how,
             )
         )
-        self._person.told(answer)
+        self._person.note_seen(answer)
         if made.outcome is None and self._is_news(made.plan_id, made.version):
-            self._around.asked(how, made.name, made.title)
+            self._around.notify_person(how, made.name, made.title)
 
     def _is_news(self, plan_id: str, version: int) -> bool:
         """So that repeated requests for the same version notify the person once."""
@@ -161,31 +161,31 @@ class PlanServer:
             return planning_tools.state(now.view, working=now.working)
         if given.session_id:
             now = await model.look(given.session_id, given.seconds, ctx.session.report_progress)
-            return planning_tools.named(now.view, working=now.working)
-        return planning_tools.listed(await model.open_sessions())
+            return planning_tools.describe_session(now.view, working=now.working)
+        return planning_tools.list_sessions(await model.open_sessions())
 
     async def _tell_of_session(self, now: SessionNow) -> None:
         """Notifies the person that a summary waits."""
         view = now.view
         if isinstance(view.pending, ApprovalPending) and self._is_news(view.session_id, 0):
             how = await self._workers.reading.call(lambda workspace: workspace.config.notify.how)
-            self._around.asked(how, short(view.session_id), title_of(view.instruction))
+            self._around.notify_person(how, short(view.session_id), title_of(view.instruction))
 
-    def _hidden(self) -> Iterable[str]:
+    def _find_hidden(self) -> Iterable[str]:
         try:
-            return self._around.hidden()
+            return self._around.find_hidden()
         except RingiError:  # no workspace, no ledger
             return ()
 
 
-def _written(raw: Mapping[str, Any], what: str) -> bytes:
+def _encode_arguments(raw: Mapping[str, Any], what: str) -> bytes:
     try:
         return json.dumps(raw).encode()
     except RecursionError:
         raise BadDocument(what=what, why=Text("it is nested too deeply")) from None
 
 
-def _described(name: str, tool: Tool) -> types.Tool:
+def _describe_tool(name: str, tool: Tool) -> types.Tool:
 
     return types.Tool(
         name=name,
@@ -209,7 +209,7 @@ def _result(document: Document, *, is_error: bool = False) -> dict[str, Any]:
         "content": [{"type": "text", "text": canonical(document).decode()}],
         "isError": is_error,
         "resultType": "complete",
-        "structuredContent": structured(document),
+        "structuredContent": to_builtins(document),
     }
 
 
@@ -240,14 +240,14 @@ def _surroundings(options: ServerOptions) -> ServerContext:
     def places() -> Places:
         return places_of(find_root(options.start), options.environment)
 
-    def hidden() -> Iterable[str]:
+    def find_hidden() -> Iterable[str]:
         found = places()
         return str(found.state), str(found.states)
 
     return ServerContext(
         label=options.label,
-        hidden=hidden,
-        asked=_asked(options),
+        find_hidden=find_hidden,
+        notify_person=_notifier(options),
     )
 
 
@@ -260,15 +260,15 @@ def client_below(above: Sequence[Ancestor], options: ServerOptions) -> "OverMcp"
     return OverMcp(options.environment, lambda: supervisors_in(copies), lambda: above)
 
 
-def _asked(options: ServerOptions) -> Callable[[str, str, str], None]:
+def _notifier(options: ServerOptions) -> Callable[[str, str, str], None]:
     def tell(how: str, words: Text) -> None:
         from ringi.app.notify import notify  # noqa: PLC0415  # only if somebody is asked
 
         notify(how, words, environment=options.environment, output=_ERRORS)
 
-    def asked(how: str, name: str, title: str) -> None:
+    def notify_person(how: str, name: str, title: str) -> None:
         words = Text("{plan} waits for you: {title}", plan=name, title=title)
         # A desktop that does not answer must delay nobody.
         threading.Thread(target=tell, args=(how, words), daemon=True).start()
 
-    return asked
+    return notify_person

@@ -27,7 +27,7 @@ _ID: Final = re.compile(
 )
 
 
-def encoded(message: types.JSONRPCMessage) -> bytes:
+def encode(message: types.JSONRPCMessage) -> bytes:
     if isinstance(message, types.JSONRPCResponse):  # plain values; several times faster than pydantic
         return msgspec.json.encode({"jsonrpc": "2.0", "id": message.id, "result": message.result}) + b"\n"
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
@@ -39,7 +39,7 @@ class Refusal(NamedTuple):
     answer: types.JSONRPCError
 
 
-def understood(line: bytes | TooLong) -> types.JSONRPCMessage | Refusal:
+def parse_line(line: bytes | TooLong) -> types.JSONRPCMessage | Refusal:
     if isinstance(line, TooLong):
         found = _ID.match(line.head)
         number: Any = msgspec.json.decode(found[1]) if found else None
@@ -93,7 +93,7 @@ async def messages(
         async with arriving, refusals:
             with reading, suppress(OSError, anyio.BrokenResourceError):
                 async for line in lines(wire.incoming, LONGEST_MESSAGE, begun.read):
-                    heard = understood(line)
+                    heard = parse_line(line)
                     if isinstance(heard, Refusal):
                         await refusals.send(SessionMessage(heard.answer))
                     else:
@@ -107,7 +107,7 @@ async def messages(
                     if answered is not None and _answers(one.message, answered):
                         answered = None
                         continue
-                    await write(wire.outgoing, encoded(one.message))
+                    await write(wire.outgoing, encode(one.message))
             except OSError:  # the client is gone
                 reading.cancel()
 

@@ -53,7 +53,7 @@ class WaitForPerson:
         self._told: dict[str, tuple[object, ...]] = {}
         self._now = 0
 
-    def told(self, answer: PlanAnswer) -> None:
+    def note_seen(self, answer: PlanAnswer) -> None:
         self._told.pop(answer.plan_id, None)
         self._told[answer.plan_id] = _news(answer)
         if len(self._told) > _REMEMBERED:
@@ -74,7 +74,7 @@ class WaitForPerson:
         known = self._told.get(plan_id, _news(look.answer))
         begun = looked = anyio.current_time()
         shown = begun - _PROGRESS_SEC
-        while answers.undecided(look.answer) and _news(look.answer) == known:
+        while answers.is_undecided(look.answer) and _news(look.answer) == known:
             now = anyio.current_time()
             left = begun + seconds - now
             if left <= 0:
@@ -85,8 +85,8 @@ class WaitForPerson:
             await anyio.sleep(min(_PAUSE_SEC, left))
             if now - looked >= _LOOK_ANYWAY_SEC or await self._revision(plan_id) != look.revision:
                 look, looked = await self._look(plan_id), now
-        self.told(look.answer)
-        return answers.waited(look.answer)
+        self.note_seen(look.answer)
+        return answers.wait_answer(look.answer)
 
     async def _revision(self, plan_id: str) -> int:
         return await self._reading.call(lambda workspace: workspace.plan.revision(plan_id))
@@ -176,7 +176,7 @@ class WaitForModel:
         turn = _WaitTurn(step, lambda: self._planning.stopping)
         running = _Running(turn, self._planning.begin(turn))
         self._running.append(running)
-        running.future.add_done_callback(lambda _: self._ended(running))
+        running.future.add_done_callback(lambda _: self._on_end(running))
         try:
             await _report(running, seconds, progress)
             while not turn.saved and not running.future.done():
@@ -191,7 +191,7 @@ class WaitForModel:
         assert turn.saved is not None  # noqa: S101  # as the loop above found
         return SessionNow(turn.saved, working=True)
 
-    def _ended(self, running: _Running) -> None:
+    def _on_end(self, running: _Running) -> None:
         self._running.remove(running)
         if not running.future.cancelled():
             running.future.exception()  # retrieved, so asyncio does not complain; the session records it

@@ -87,7 +87,7 @@ class Worker:
                 job = self._next()
                 if job is not None and not job.future.cancelled():
                     with _HandingOver(self, job):
-                        job.settle(job.work(self._opened()), None)
+                        job.settle(job.work(self._open()), None)
         finally:
             self._close()
 
@@ -107,7 +107,7 @@ class Worker:
         self._stopping = True
         self._jobs.put(None)
 
-    def _opened(self) -> "Workspace":
+    def _open(self) -> "Workspace":
         if self._workspace is not None and not self._is_current():
             self._close()
         if self._workspace is None:

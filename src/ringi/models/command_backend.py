@@ -166,7 +166,7 @@ class CommandBackend:
         if not self._reads or self._reader is None:
             yield Enclosed(argv, scratch.work, env, 0)
             return
-        with self._reader.enclosed(argv, env, [scratch.files]) as inside:
+        with self._reader.enclose(argv, env, [scratch.files]) as inside:
             yield inside
 
     def _program(self) -> str:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ringi.agents.sandbox import AgentSandbox, enclosed
+from ringi.agents.sandbox import AgentSandbox, enclose
 from ringi.agents.state import SandboxContext
 from ringi.engine.plan_checks import dangers
 from ringi.kernel.process.capture import CommandResult, last
@@ -64,7 +64,7 @@ def run_in_copy(
     without = without_gh(workspace, copy, without_secrets(commands.environment))
 
     def enclosing(invocation: Invocation) -> Invocation:
-        return enclosed(
+        return enclose(
             workspace, copy, commands.sandbox, invocation,
             visible=[without.visible], terminal=False, covered=without.covered,
         )  # fmt: skip

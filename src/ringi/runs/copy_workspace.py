@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ringi.agents.sandbox import AgentSandbox, enclosed
+from ringi.agents.sandbox import AgentSandbox, enclose
 from ringi.agents.table import AGENTS
 from ringi.approvals.feedback import rejections
 from ringi.beside.message import message_anew, message_of
@@ -144,7 +144,7 @@ class RunBench:
         copy = self.copy(run)
 
         def enclosing(invocation: Invocation) -> Invocation:
-            return enclosed(self._workspace, copy, self._sandbox, invocation, terminal=False)
+            return enclose(self._workspace, copy, self._sandbox, invocation, terminal=False)
 
         root = self._workspace.places.root
         doubt = why_unreliable(root, self._environment, sandboxed=self.sandboxed())

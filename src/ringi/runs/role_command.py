@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ringi.agents.command_line import asked, parse
+from ringi.agents.command_line import ask_command, parse
 from ringi.agents.record import LONGEST_WORD
-from ringi.agents.sandbox import agent_sandbox, enclosed
+from ringi.agents.sandbox import agent_sandbox, enclose
 from ringi.agents.state import AgentState, SandboxContext
 from ringi.agents.table import agent_of
 from ringi.errors import NoSuchProgram, StorageFailed
@@ -74,7 +74,7 @@ def run_command(order: RoleRun, words: Sequence[str], brief: str) -> CommandResu
     program_of(argv, copy.folder_of_commands, environment)
 
     def enclosing(invocation: Invocation) -> Invocation:
-        return enclosed(
+        return enclose(
             workspace, copy, box, invocation,
             visible=[file, without.visible], once=True, reading=order.reading, covered=without.covered,
         )  # fmt: skip
@@ -107,7 +107,7 @@ def _told(words: Sequence[str], brief: str, file: Path, *, alone: bool) -> tuple
     long = len(brief.encode("utf-8", "backslashreplace")) > LONGEST_WORD
     message = f"Read {file} and do what it says." if long else brief
     options, unless = agent.unattended if agent.unattended and alone else ((), frozenset())
-    return asked(agent.resume, words, message, options, unless)
+    return ask_command(agent.resume, words, message, options, unless)
 
 
 class WithoutGh(NamedTuple):

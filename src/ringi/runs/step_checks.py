@@ -7,7 +7,7 @@ the files of the run's branch with the plan's own, at the project's path, in the
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ringi.agents.sandbox import agent_sandbox, enclosed
+from ringi.agents.sandbox import agent_sandbox, enclose
 from ringi.agents.state import SandboxContext
 from ringi.errors import NoSandbox
 from ringi.kernel.text import Text
@@ -77,7 +77,7 @@ class StepChecks:
     def _enclosing(self, copy: WorkCopy) -> Enclosing:
         box = agent_sandbox(self._workspace)
 
-        def enclose(invocation: Invocation) -> Invocation:
-            return enclosed(self._workspace, copy, box, invocation, terminal=False)
+        def enclosing(invocation: Invocation) -> Invocation:
+            return enclose(self._workspace, copy, box, invocation, terminal=False)
 
-        return enclose
+        return enclosing

@@ -10,7 +10,7 @@ import pytest
 
 from ringi.acp.files import in_words, read_text_file, write_text_file
 from ringi.acp.paths import ProjectPaths
-from ringi.acp.protocol import INVALID_PARAMS, RpcError, too_long, understood
+from ringi.acp.protocol import INVALID_PARAMS, RpcError, parse_message, too_long
 from ringi.errors import NoWorkspace, PathRefused
 from ringi.kernel import text
 from ringi.kernel.text import Text, show_value
@@ -78,7 +78,7 @@ def test_errors_of_the_protocol_are_in_the_readers_language(copy: Any, japanese:
     del japanese
     paths = ProjectPaths(Path("/p"), Path("/p"))
     found = [
-        show_value(understood(line).words)  # type: ignore[union-attr]
+        show_value(parse_message(line).words)  # type: ignore[union-attr]
         for line in (b"[]", b"nonsense", b'{"jsonrpc":"1.0","method":"x"}')
     ]
     found.append(show_value(too_long(b"").words))

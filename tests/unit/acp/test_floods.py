@@ -19,9 +19,9 @@ from ringi.acp.protocol import (
     MessageRefusal,
     OwnUpdates,
     RpcError,
-    addressed,
+    parse_message,
     raw,
-    understood,
+    read_address,
 )
 from ringi.acp.requests import MOST_OPEN, Requests
 from ringi.acp.terminals import AgentTerminal
@@ -35,17 +35,17 @@ SHUT = b"]" * 100_000
 @each("deep", [DEEP, DEEP + SHUT, b'{"a":' * 100_000 + b"1" + b"}" * 100_000])
 def test_no_depth_is_too_much(deep: bytes):
     for kind in (b'"result":', b'"method":"session/update","params":', b'"error":'):
-        found = understood(b'{"jsonrpc":"2.0","id":7,' + kind + deep + b"}")
+        found = parse_message(b'{"jsonrpc":"2.0","id":7,' + kind + deep + b"}")
         assert isinstance(found, MessageRefusal)
         assert (found.code, found.id) == (INVALID_REQUEST, 7)
-    assert isinstance(understood(deep), MessageRefusal)
+    assert isinstance(parse_message(deep), MessageRefusal)
 
 
 def test_what_cannot_be_read_belongs_to_nobody():
     """Or a field of the wrong kind would lead past the check of the session."""
     for more in (b'"requestId":{}', b'"requestId":[[]]', b'"x":' + DEEP):
-        assert addressed(msgspec.Raw(b'{"sessionId":"other",' + more + b"}")).session_id == ""
-    assert addressed(msgspec.Raw(b'{"sessionId":"own"}')).session_id == "own"
+        assert read_address(msgspec.Raw(b'{"sessionId":"other",' + more + b"}")).session_id == ""
+    assert read_address(msgspec.Raw(b'{"sessionId":"own"}')).session_id == "own"
 
 
 @contextlib.contextmanager
@@ -104,7 +104,7 @@ def test_deep_messages_whose_paths_are_mapped_are_refused():
 
         channel = Channel(Callbacks(hear, strange.append, lambda: None))
         await channel.open(stdin, stdout, ProjectPaths(Path("/p"), Path("/copy")))
-        message = understood(deep)
+        message = parse_message(deep)
         assert isinstance(message, Message)
         with pytest.raises(RpcError, match="too deeply"):
             channel.send(message, deep)
@@ -236,7 +236,7 @@ def test_a_terminal_is_shown_once_in_an_update():
     blocks = [{"type": "terminal", "terminalId": "t"}] * 1000 + [{"type": "text"}] * 2
     params = {"update": {"toolCallId": "c", "content": blocks}}
     message = Message(jsonrpc="2.0", method="session/update", params=raw(params))
-    line = Requests(lambda _: None, tasks).shown(agent, message, msgspec.json.encode(params))
+    line = Requests(lambda _: None, tasks).replace_terminals(agent, message, msgspec.json.encode(params))
     shown = msgspec.json.decode(line)["params"]["update"]["content"]
     assert len(shown) == 3
     assert shown[0]["content"]["text"] == "printed"

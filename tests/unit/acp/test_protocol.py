@@ -16,10 +16,10 @@ from ringi.acp.protocol import (
     RpcError,
     content,
     line_of,
+    parse_message,
     too_long,
-    understood,
 )
-from ringi.acp.thread import fenced, plain_title
+from ringi.acp.thread import fence_text, plain_title
 from ringi.acp.turns import Turns
 from ringi.acp.wire import Inlet
 from tests.tables import each
@@ -39,7 +39,7 @@ def test_lines_are_the_same_however_they_arrive(cut: int) -> None:
 
 def test_what_is_not_looked_at_keeps_its_bytes() -> None:
     line = b'{"id":1,"jsonrpc":"2.0","method":"x","params":{ "n" : 1.0e2,"u":"\\u00e4"}}'
-    message = understood(line)
+    message = parse_message(line)
     assert isinstance(message, Message)
     message.id = "other"
     assert line_of(message) == (
@@ -50,7 +50,7 @@ def test_what_is_not_looked_at_keeps_its_bytes() -> None:
 def test_a_huge_request_is_answered_by_its_number() -> None:
     assert too_long(b'{"jsonrpc":"2.0","method":"x","id":"a b","params":').id == "a b"
     assert too_long(b'{"params":{"id":1}').id is None
-    assert isinstance(understood(b'{"jsonrpc":"2.0","id":{},"method":"x"}'), MessageRefusal)
+    assert isinstance(parse_message(b'{"jsonrpc":"2.0","id":{},"method":"x"}'), MessageRefusal)
 
 
 @each(
@@ -106,7 +106,7 @@ def test_only_fields_that_hold_paths_are_mapped() -> None:
 
 @each("hostile", ["```\n<img src=x onerror=a()>", "`````", "plain", "[a](javascript:b)"])
 def test_no_words_of_others_become_markup(hostile: str) -> None:
-    message = fenced(hostile)
+    message = fence_text(hostile)
     fence = message.split("\n")[1].removesuffix("text")
     assert set(fence) == {"`"}
     assert fence not in hostile

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from ringi.acp.protocol import Message, OwnUpdates, understood
+from ringi.acp.protocol import Message, OwnUpdates, parse_message
 from ringi.acp.updates import Updates
 from tests.tables import each
 
@@ -30,7 +30,7 @@ class Room:
     def says(self, agent: Any, session: str, kind: str = "agent_message_chunk") -> bool:
         params = {"sessionId": session, "update": {"sessionUpdate": kind}}
         line = msgspec.json.encode({"jsonrpc": "2.0", "method": "session/update", "params": params})
-        message = understood(line)
+        message = parse_message(line)
         assert isinstance(message, Message)
         return self.updates.fits(agent, message, line)
 

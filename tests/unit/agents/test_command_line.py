@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.agents.command_line import asked, parse, resumed, with_message, without_sandbox, without_terminal
+from ringi.agents.command_line import (
+    ask_command,
+    batch_command,
+    parse,
+    resume_command,
+    with_message,
+    without_sandbox,
+)
 from ringi.agents.table import AGENTS, agent_of
 from tests.tables import each
 
@@ -12,7 +19,7 @@ from tests.tables import each
 def again(*argv: str, more: tuple[str, ...] = (), terminal: bool = True, conversation: str = "") -> list[str]:
     resume = AGENTS[argv[0]].resume
     assert resume
-    return [*resumed(resume, argv, "MESSAGE", more, terminal=terminal, conversation=conversation)]
+    return [*resume_command(resume, argv, "MESSAGE", more, terminal=terminal, conversation=conversation)]
 
 
 @each(
@@ -62,7 +69,7 @@ def test_without_a_terminal_the_agent_answers_and_ends():
 def alone(*argv: str) -> list[str] | None:
     resume = AGENTS[argv[0]].resume
     assert resume
-    found = without_terminal(resume, argv)
+    found = batch_command(resume, argv)
     return None if found is None else [*found]
 
 
@@ -161,7 +168,7 @@ def test_the_start_that_is_shown_to_people_is_one_that_ends_by_itself(name: str,
     assert resume
     shown = with_message(resume, name, "MESSAGE")
     assert shown == tuple(expected.split())
-    assert without_terminal(resume, shown) == shown
+    assert batch_command(resume, shown) == shown
 
 
 _WORDS = ("fix", "it", "é", "doctor", "models", "run", "exec", "resume", "--", "")
@@ -195,7 +202,7 @@ def test_whatever_is_typed_ends_by_itself_or_is_refused(argv: list[str]):
     resume = AGENTS[argv[0]].resume
     assert resume
     before = parse(resume.line, argv[1:])
-    found = without_terminal(resume, argv)
+    found = batch_command(resume, argv)
     if found is None:
         assert not before.message
         return
@@ -203,7 +210,7 @@ def test_whatever_is_typed_ends_by_itself_or_is_refused(argv: list[str]):
     assert after.own == before.own
     assert after.own or after.once
     assert after.own or after.message == before.message
-    assert without_terminal(resume, found) == found, "the second time changes nothing"
+    assert batch_command(resume, found) == found, "the second time changes nothing"
 
 
 def test_a_conversation_can_be_named_and_options_added():
@@ -249,11 +256,11 @@ def test_an_agent_is_asked_without_a_terminal(line: str, once: str) -> None:
     agent = agent_of(line.split())
     assert agent.resume is not None
     options, unless = agent.unattended or ((), frozenset())
-    assert shlex.join(asked(agent.resume, line.split(), "BRIEF", options, unless)) == once
+    assert shlex.join(ask_command(agent.resume, line.split(), "BRIEF", options, unless)) == once
 
 
 @pytest.mark.req("RN-9")
 def test_a_message_of_its_own_comes_first() -> None:
     agent = agent_of(["claude"])
     assert agent.resume is not None
-    assert asked(agent.resume, ["claude", "-p", "Be brief."], "BRIEF")[-1] == "Be brief.\n\nBRIEF"
+    assert ask_command(agent.resume, ["claude", "-p", "Be brief."], "BRIEF")[-1] == "Be brief.\n\nBRIEF"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.agents import toml
-from ringi.agents.entries import merged
+from ringi.agents.entries import merge_entry
 from ringi.agents.table import AGENTS
 from ringi.errors import BadDocument
 from tests.tables import each
@@ -27,7 +27,7 @@ TOMLS = [
 
 @each("text", TOMLS)
 def test_toml_there_and_back(text: str):
-    made = merged(AGENTS["codex"], ".codex/config.toml", text, ["ringi"])
+    made = merge_entry(AGENTS["codex"], ".codex/config.toml", text, ["ringi"])
     assert made.startswith(text)
     meant = tomllib.loads(text)
     server = tomllib.loads(made)["mcp_servers"]["ringi"]
@@ -35,7 +35,7 @@ def test_toml_there_and_back(text: str):
     assert tomllib.loads(made) == meant
     assert (server["command"], server["args"]) == ("ringi", ["mcp", "--as", "codex"])
     assert {"RINGI_WITH", "RINGI_MCP_SOCKET"} <= set(server["env_vars"])
-    assert merged(AGENTS["codex"], ".codex/config.toml", made, ["ringi"]) == made
+    assert merge_entry(AGENTS["codex"], ".codex/config.toml", made, ["ringi"]) == made
     back = toml.take(made, TABLE, "c.toml")
     assert back == (text if not text or text.endswith("\n") else text + "\n")
 
@@ -45,7 +45,7 @@ def test_toml_of_another_program_is_changed_in_its_lines():
         "[mcp_servers.ringi]", "# mine", 'command = "/old/ringi" # too', 'args = ["mcp"]',
         'env = { A = "1" }', "", "[z]", "a = 1", "",
     ]  # fmt: skip
-    made = merged(AGENTS["codex"], "c.toml", "\n".join(lines), ['/new/ri"ngi']).split("\n")
+    made = merge_entry(AGENTS["codex"], "c.toml", "\n".join(lines), ['/new/ri"ngi']).split("\n")
     assert made.pop(5).startswith('env_vars = ["RINGI_WITH", ')
     assert made.pop(2) == r'command = "/new/ri\"ngi" # too'
     assert made.pop(2) == 'args = ["mcp", "--as", "codex"]'
@@ -68,7 +68,7 @@ def test_toml_of_another_program_is_changed_in_its_lines():
     ],
 )
 def test_toml_in_an_unusual_form_keeps_it(text: str, without: str):
-    made = merged(AGENTS["codex"], "c.toml", text, ["ringi"])
+    made = merge_entry(AGENTS["codex"], "c.toml", text, ["ringi"])
     meant = tomllib.loads(text)
     meant["mcp_servers"].setdefault("ringi", {}).update(tomllib.loads(made)["mcp_servers"]["ringi"])
     assert tomllib.loads(made) == meant
@@ -89,7 +89,7 @@ def test_toml_in_an_unusual_form_keeps_it(text: str, without: str):
 )
 def test_toml_without_a_place_for_it_is_refused(text: str):
     with pytest.raises(BadDocument):
-        merged(AGENTS["codex"], "c.toml", text, ["ringi"])
+        merge_entry(AGENTS["codex"], "c.toml", text, ["ringi"])
 
 
 @given(st.sampled_from(TOMLS), st.text(min_size=1, max_size=12))

@@ -14,7 +14,7 @@ from ringi.app.doctor import doctor_of
 from ringi.app.doctor_checks import REPAIR, Mark
 from ringi.app.store import Store
 from ringi.beside import launch as beside
-from ringi.beside.copies import abandoned, kept, make_room, of_agents, remove_settled, size_of
+from ringi.beside.copies import agent_copies, find_abandoned, find_kept, make_room, remove_settled, size_of
 from ringi.beside.resume import find_copy, resume_in
 from ringi.errors import BegunInEditor, Busy, CopyFailed, NothingToResume, StorageFailed
 from ringi.plans.document import DropSpec, NewContent, PlanStatus
@@ -59,7 +59,7 @@ def test_a_copy_stays_while_its_plan_is_open(workspace: Workspace) -> None:
     plan = taken(workspace, copy).plan
     assert plan is not None
     assert remove_settled(workspace) == []
-    ((found, ref, days, too_old),) = kept(workspace)
+    ((found, ref, days, too_old),) = find_kept(workspace)
     assert (found.id, ref and ref.id, days, too_old) == (copy.id, plan.id, 0, False)
     workspace.plan.reject(plan.id, "no")
     assert workspace.plan.get_state(plan.id).status is PlanStatus.PROPOSED
@@ -101,7 +101,7 @@ def test_an_agent_that_can_continue_elsewhere_keeps_only_what_it_needs(workspace
     for _ in range(2):
         assert remove_settled(workspace) == []
         assert [path.name for path in copy.tree.iterdir()] == [".aider.chat.history.md"]
-    assert kept(workspace) == []
+    assert find_kept(workspace) == []
     assert find_copy(workspace, ref.name).id == copy.id
     copy.note(emptied=True, ended_at=OLD)
     assert remove_settled(workspace) == []
@@ -172,7 +172,7 @@ def test_a_crash_while_it_becomes_a_plan_makes_no_second_one(
         taken(workspace, copy, checks=["true"])
     rewire(workspace, store=ledger)
     copy = WorkCopy.open(copy.folder)
-    assert [found.id for found in abandoned(workspace)] == ([] if noted else [copy.id])
+    assert [found.id for found in find_abandoned(workspace)] == ([] if noted else [copy.id])
     again = taken(workspace, copy)
     assert again.plan is not None
     assert [ref.id for ref in workspace.plan.list()] == [again.plan.id]
@@ -287,7 +287,7 @@ def test_the_newest_copy_that_can_be_resumed(workspace: Workspace) -> None:
     one.remove()
     with pytest.raises(NothingToResume, match="no copy"):
         find_copy(workspace, "p1")
-    assert [copy.id for copy in of_agents(workspace)] == [two.id]
+    assert [copy.id for copy in agent_copies(workspace)] == [two.id]
 
 
 def test_the_doctor_names_what_is_kept(workspace: Workspace, repo: Path, tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_the_doctor_names_what_is_kept(workspace: Workspace, repo: Path, tmp_pat
 
 def test_two_who_take_the_same_copy_make_one_plan(workspace: Workspace) -> None:
     worked(workspace, new="x\n")
-    (one,), (two,) = abandoned(workspace), abandoned(workspace)
+    (one,), (two,) = find_abandoned(workspace), find_abandoned(workspace)
     for copy in (one, two):
         with copy.claimed():
             assert taken(workspace, copy).plan is not None
@@ -322,12 +322,12 @@ def test_what_somebody_went_on_with_meanwhile_stays(workspace: Workspace) -> Non
     copy = worked(workspace, new="x\n")
     assert taken(workspace, copy).plan
     copy.note(ended_at=OLD)
-    assert kept(workspace)[0].settled
+    assert find_kept(workspace)[0].settled
     real = workspace.clock
     rewire(workspace, clock=InterruptingClock(real, lambda: copy.note(ended_at=real.now())))
     assert remove_settled(workspace) == []
     assert copy.tree.is_dir()
-    assert not kept(workspace)[0].settled
+    assert not find_kept(workspace)[0].settled
 
 
 def times(workspace: Workspace, *days: int) -> list[str]:
@@ -350,7 +350,7 @@ def test_copies_take_no_more_than_their_room(repo: Path, tmp_path: Path) -> None
             assert make_room(workspace) == [], "somebody is about to use it"
         (told,) = make_room(workspace)
         assert "was removed (p2): copies may take 5 MB" in str(told)
-        assert {copy.id for copy in of_agents(workspace)} == {copies[n].id for n in (0, 2, 3)}
+        assert {copy.id for copy in agent_copies(workspace)} == {copies[n].id for n in (0, 2, 3)}
         assert make_room(workspace) == [], "work that no plan holds stays, and so do two that fit"
 
 
@@ -363,7 +363,7 @@ def test_the_newest_copy_always_has_room(repo: Path, tmp_path: Path) -> None:
             copy.note(ended_at=ended)
         running.note(supervisor=Supervisor.this_process(), command=("agent",))
         make_room(workspace)
-        assert {copy.id for copy in of_agents(workspace)} == {running.id, cut_off.id, newest.id}
+        assert {copy.id for copy in agent_copies(workspace)} == {running.id, cut_off.id, newest.id}
 
 
 def test_the_true_size_of_a_folder(tmp_path: Path):

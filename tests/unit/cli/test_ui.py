@@ -8,7 +8,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.ui import Ui, folded, shown_lines, width
+from ringi.cli.ui import Ui, fold, safe_lines, width
 from ringi.kernel.text import deceiving
 
 WORDS = st.text(
@@ -30,24 +30,24 @@ def without_blanks(text: str) -> str:
 
 @given(WORDS, st.integers(8, 60))
 def test_rows_fit_and_lose_nothing(text: str, room: int) -> None:
-    [line, *_] = shown_lines(text)
-    rows = folded(line, room)
+    [line, *_] = safe_lines(text)
+    rows = fold(line, room)
     assert all(width(row) <= room for row in rows)
     assert without_blanks("".join(rows)) == without_blanks(line)
 
 
 def test_words_stay_whole() -> None:
-    assert folded("one two three four", 9) == ["one two", "three", "four"]
+    assert fold("one two three four", 9) == ["one two", "three", "four"]
 
 
 def test_japanese_breaks_anywhere_but_before_what_clings() -> None:
-    assert folded("これは、とても長い文章です。", 8) == ["これは、", "とても長", "い文章で", "す。"]
-    rows = folded("あ、「い」。" * 30, 10)
+    assert fold("これは、とても長い文章です。", 8) == ["これは、", "とても長", "い文章で", "す。"]
+    rows = fold("あ、「い」。" * 30, 10)
     assert not any(row.startswith(("、", "。", "」")) or row.endswith("「") for row in rows)
 
 
 def test_a_word_wider_than_the_room_is_cut() -> None:
-    assert folded("x" * 20, 8) == ["x" * 8, "x" * 8, "x" * 4]
+    assert fold("x" * 20, 8) == ["x" * 8, "x" * 8, "x" * 4]
 
 
 def test_a_mark_has_columns_of_its_own() -> None:

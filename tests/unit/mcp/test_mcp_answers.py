@@ -6,7 +6,7 @@ import pytest
 from ringi import errors
 from ringi.kernel.text import Text
 from ringi.mcp import answers, render
-from ringi.mcp.answers import structured, waited
+from ringi.mcp.answers import to_builtins, wait_answer
 from ringi.mcp.arguments import output_schema
 from ringi.mcp.server import TOOLS
 from ringi.mcp.tools import Tool
@@ -15,19 +15,19 @@ from tests.tables import each
 
 
 def test_an_error_has_code_message_and_a_hint_for_agents():
-    told = render.failed(errors.NotApproved(plan="p7"))
+    told = render.describe_failure(errors.NotApproved(plan="p7"))
     assert told.error.code == "not_approved"
     assert "plan_request_approval" in told.error.hint
     assert "ringi review p7" in told.error.hint
     assert told.next_step == told.error.hint
-    unknown = render.failed(errors.NotFound(what=Text("plan"), name="p9"))
+    unknown = render.describe_failure(errors.NotFound(what=Text("plan"), name="p9"))
     assert unknown.next_step.endswith("plan_list")
     spec = errors.NotFound(what=Text("spec"), name="s9", see="ringi show p1")
-    assert render.failed(spec).next_step.endswith("plan_get_state")
+    assert render.describe_failure(spec).next_step.endswith("plan_get_state")
 
 
 def test_what_only_a_person_can_do_the_agent_hands_on():
-    told = render.failed(errors.NoWorkspace(path="/x"))
+    told = render.describe_failure(errors.NoWorkspace(path="/x"))
     assert "ringi init" in told.error.hint
     assert told.next_step == f"Tell your user: {told.error.hint}"
 
@@ -35,7 +35,7 @@ def test_what_only_a_person_can_do_the_agent_hands_on():
 @each("tool", TOOLS.values())
 def test_a_failure_and_nothing_else_fits_where_an_answer_is_expected(tool: Tool):
     schema = output_schema(tool.answer)
-    jsonschema.validate(structured(render.failed(errors.NotApproved(plan="p7"))), schema)
+    jsonschema.validate(to_builtins(render.describe_failure(errors.NotApproved(plan="p7"))), schema)
     for other in ({}, {"next_step": "x"}, {"error": "x", "next_step": "x"}, {"error": {}, "next_step": "x"}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(other, schema)
@@ -44,7 +44,7 @@ def test_a_failure_and_nothing_else_fits_where_an_answer_is_expected(tool: Tool)
 def test_no_error_names_the_ledgers_place_or_speaks_to_a_terminal():
     places = ("/home/me/state/ringi", "/home/me/state/ringi/0123")
     error = errors.LedgerCorrupt(path="/home/me/state/ringi/0123/ringi.db", why="\x1b]0;x\x07 broken")
-    told = str(render.failed(error, places))
+    told = str(render.describe_failure(error, places))
     assert "/home/me" not in told
     assert "\x1b" not in told
     assert "\\x1b" in told
@@ -81,7 +81,7 @@ def answer(status: PlanStatus, outcome: OutcomeKind | None, *, changed: bool = F
 )
 def test_the_next_step(given: PlanAnswer, words: str, again: bool):
     assert words in answers.next_step(given)
-    assert answers.undecided(given) is again
+    assert answers.is_undecided(given) is again
 
 
 @each("status", PlanStatus)
@@ -92,7 +92,7 @@ def test_every_status_has_a_next_step(status: PlanStatus):
 def test_a_long_difference_says_that_it_is_cut():
     parts = tuple(SpecDifference(f"{name}.py", Difference.CHANGED, f"+{name}\n" * 30_000) for name in "ab")
     given = PlanAnswer("id", "p1", 2, PlanStatus.PENDING_REVIEW, None, changed=parts)
-    whole, cut = waited(given).changed
+    whole, cut = wait_answer(given).changed
     assert whole == parts[0]
     assert cut.diff.endswith("(cut here)\n")
     assert len(whole.diff + cut.diff) < 101_000

@@ -27,7 +27,7 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.ledger.event import Actor
 from ringi.mcp import planning_tools, render
-from ringi.mcp.answers import structured
+from ringi.mcp.answers import to_builtins
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS, PlanServer, ServerContext
 from ringi.mcp.wait import Progress, SessionNow, WaitForModel
@@ -86,7 +86,7 @@ class Server:
     async def refused(self, name: str, kind: type[RingiError], **given: Any) -> dict[str, str]:
         with pytest.raises(kind) as caught:
             await self.call(name, **given)
-        return structured(render.failed(caught.value).error)
+        return to_builtins(render.describe_failure(caught.value).error)
 
 
 @contextmanager
@@ -126,10 +126,10 @@ async def to_the_review(server: Server) -> SessionNow:
 def told(now: SessionNow) -> planning_tools.PlanningState:
     """What the agent gets, held against the schema it was promised."""
     found = planning_tools.state(now.view, working=now.working)
-    document = json.loads(json.dumps(structured(found)))
+    document = json.loads(json.dumps(to_builtins(found)))
     jsonschema.validate(document, object_schema(planning_tools.PlanningState))
-    shown = planning_tools.named(now.view, working=now.working)
-    document = json.loads(json.dumps(structured(shown)))
+    shown = planning_tools.describe_session(now.view, working=now.working)
+    document = json.loads(json.dumps(to_builtins(shown)))
     jsonschema.validate(document, object_schema(planning_tools.SessionList))
     assert (shown.session, shown.next_step) == (found, found.next_step)
     return found
@@ -238,7 +238,7 @@ def test_a_session_that_is_over_says_so(tmp_path: Path):
             ended = told(await server.call(name, session_id=session, **given))
             assert (ended.waits_for, "nothing is left" in ended.next_step) == ("nothing", True)
         assert await server.steps.open_sessions() == []
-        assert "planning_start" in planning_tools.listed(await server.steps.open_sessions()).next_step
+        assert "planning_start" in planning_tools.list_sessions(await server.steps.open_sessions()).next_step
 
     led(tmp_path, ScriptedModel(), main)
 
@@ -429,9 +429,9 @@ def test_where_another_process_lets_the_model_work_the_step_is_saved_all_the_sam
 def test_open_sessions_are_listed(tmp_path: Path):
     async def main(server: Server) -> None:
         now = await to_the_review(server)
-        found = planning_tools.listed(await server.steps.open_sessions())
+        found = planning_tools.list_sessions(await server.steps.open_sessions())
         assert [one.session_id for one in found.open_sessions] == [now.view.session_id]
-        document = json.loads(json.dumps(structured(found)))
+        document = json.loads(json.dumps(to_builtins(found)))
         jsonschema.validate(document, object_schema(planning_tools.SessionList))
 
     led(tmp_path, ScriptedModel(), main)

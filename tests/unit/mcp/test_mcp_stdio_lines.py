@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel.process.lines import TooLong, lines, write
-from ringi.mcp.stdio import Refusal, encoded, understood
+from ringi.mcp.stdio import Refusal, encode, parse_line
 from tests.tables import each
 
 LONGEST = 40
@@ -58,7 +58,7 @@ def test_lines_are_the_same_however_they_are_cut(wanted: list[bytes], data: st.D
     ],
 )
 def test_a_message_that_is_too_long_is_answered_by_its_number(head: bytes, number: object):
-    refusal = understood(TooLong(head))
+    refusal = parse_line(TooLong(head))
     assert isinstance(refusal, Refusal)
     assert refusal.answer.id == number
     assert refusal.answer.error.code == types.INVALID_REQUEST
@@ -76,20 +76,20 @@ def test_a_message_that_is_too_long_is_answered_by_its_number(head: bytes, numbe
     ],
 )
 def test_a_wrong_request_is_answered_by_its_number(line: bytes, number: object):
-    refusal = understood(line)
+    refusal = parse_line(line)
     assert isinstance(refusal, Refusal)
     assert refusal.answer.id == number
-    assert encoded(refusal.answer)
+    assert encode(refusal.answer)
 
 
 @given(st.binary(max_size=60))
 def test_no_bytes_break_it(data: bytes):
-    assert understood(data) is not None
+    assert parse_line(data) is not None
 
 
 def test_answers_are_one_line_each():
     message = types.JSONRPCResponse(jsonrpc="2.0", id=1, result={"text": "a\nb\u2028 é", "none": None})
-    line = encoded(message)
+    line = encode(message)
     assert line.count(b"\n") == 1
     assert types.JSONRPCResponse.model_validate_json(line) == message
 

@@ -13,7 +13,7 @@ from ringi.approvals.grant_document import GrantScope
 from ringi.errors import BadDocument, NotYours
 from ringi.kernel import codec
 from ringi.mcp import arguments
-from ringi.mcp.answers import structured
+from ringi.mcp.answers import to_builtins
 from ringi.mcp.arguments import input_schema, object_schema
 from ringi.mcp.server import TOOLS
 from ringi.plans.tool import PlanTool
@@ -108,7 +108,7 @@ def test_answers_fit_their_schemas_and_leave_contents_out(tmp_path: Path):
         assert tool.work
         taken = codec.decode_foreign(json.dumps(given).encode(), tool.arguments, name)
         answered = tool.work(workspace, taken, ME)
-        document = json.loads(json.dumps(structured(answered)))
+        document = json.loads(json.dumps(to_builtins(answered)))
         jsonschema.validate(document, object_schema(tool.answer))
         return document
 
@@ -197,7 +197,7 @@ def test_a_standing_approval_answers_at_once_and_nothing_of_its_proof_is_told(tm
         asked = request(workspace, arguments.RequestApproval("p1"), ME)
         assert asked.outcome == "approved"
         state = TOOLS["plan_get_state"].work(workspace, arguments.OfPlan("p1"), ME)
-        told = json.dumps([structured(asked), structured(state)])
+        told = json.dumps([to_builtins(asked), to_builtins(state)])
         assert "made-up" not in told
         assert statement not in told
         assert execute(workspace, arguments.OfPlan("p1"), ME).status == "completed"

@@ -13,7 +13,7 @@ from ringi.approvals.feedback import Side
 from ringi.errors import ReadNotApproved
 from ringi.ledger.event import Actor
 from ringi.mcp import arguments
-from ringi.mcp.answers import structured
+from ringi.mcp.answers import to_builtins
 from ringi.mcp.tools import TOOLS
 from ringi.plans.document import PlanStatus
 from ringi.plans.reading import NOT_SHOWN, answer_for_clients, guarded
@@ -61,7 +61,7 @@ def over_mcp(ws: Workspace, name: str, given: object) -> str:
     """Everything that the client gets."""
     work = TOOLS[name].work
     assert work
-    return json.dumps(structured(work(ws, given, "a client")))
+    return json.dumps(to_builtins(work(ws, given, "a client")))
 
 
 @pytest.mark.parametrize("path", ["README.md", "kept.log", ".gitignore"])

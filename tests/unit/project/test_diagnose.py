@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.api import Workspace, open_workspace
-from ringi.beside.copies import abandoned
+from ringi.beside.copies import find_abandoned
 from ringi.config.load import executable
 from ringi.config.pins import Trust
 from ringi.project.diagnose import Diagnosed, DiagnosedTree, commands_of, diagnose
@@ -280,7 +280,7 @@ def test_a_copy_that_a_crash_left_is_removed_and_never_a_plan(repo: Path, tmp_pa
         os.kill(int(going.read_text()), signal.SIGKILL)
     with opened(repo, tmp_path) as workspace:
         (left,) = WorkCopy.all(workspace.places.copies)
-        assert abandoned(workspace) == []
+        assert find_abandoned(workspace) == []
         run(workspace, SAYS)
         assert not left.folder.exists()
         assert workspace.plan.list() == []

@@ -80,9 +80,9 @@ def amend(
     risk, side = looked.document.risk(), Side.OLD if old else Side.NEW
     paths = {path for spec in looked.specs for path in (path_after(spec), *spec.changed_paths)}
     wanted = ScriptedChanges(
-        [_dropped(name, paths) for name in drops],
-        [_written(name, paths) for name in writes],
-        [*(_said(at, text, side) for at, text in comments), *_taken_back(removed, side)],
+        [_parse_drop(name, paths) for name in drops],
+        [_parse_write(name, paths) for name in writes],
+        [*(_parse_comment(at, text, side) for at, text in comments), *_parse_removals(removed, side)],
     )
     is_new = amend_plan(looked, wanted, seen)
     if is_new:
@@ -128,7 +128,7 @@ def _check(app: App, looked: ReviewedPlan) -> None:
         remove_kept(app.workspace.places.copies)
 
 
-def _dropped(name: str, paths: Collection[str]) -> Drop:
+def _parse_drop(name: str, paths: Collection[str]) -> Drop:
     """PATH#2 is a hunk, unless only a file has that whole name; PATH# is always the file."""
     path, mark, hunk = name.rpartition("#")
     if mark and path in paths and not hunk:
@@ -138,7 +138,7 @@ def _dropped(name: str, paths: Collection[str]) -> Drop:
     return Drop(name)
 
 
-def _written(name: str, paths: Collection[str]) -> ScriptedWrite:
+def _parse_write(name: str, paths: Collection[str]) -> ScriptedWrite:
     """A path may hold an equals sign itself."""
     places = [at for at, character in enumerate(name) if character == "="]
     for at in reversed(places):
@@ -150,20 +150,20 @@ def _written(name: str, paths: Collection[str]) -> ScriptedWrite:
     return ScriptedWrite(path, b"")  # no file of the plan, which is said later
 
 
-def _said(at: str, text: str, side: Side) -> ScriptedComment:
+def _parse_comment(at: str, text: str, side: Side) -> ScriptedComment:
     if text == STDIN:
         text = read_named(STDIN).decode("utf-8", "replace")
     if not text.strip():
         raise click.UsageError(_("A comment needs words"))
-    return _place(at)._replace(text=text.strip(), side=side)
+    return _parse_place(at)._replace(text=text.strip(), side=side)
 
 
-def _taken_back(removed: Collection[str], side: Side) -> Iterator[ScriptedComment]:
+def _parse_removals(removed: Collection[str], side: Side) -> Iterator[ScriptedComment]:
     for at in removed:
-        yield _place(at)._replace(side=side)
+        yield _parse_place(at)._replace(side=side)
 
 
-def _place(at: str) -> ScriptedComment:
+def _parse_place(at: str) -> ScriptedComment:
     path, _colon, line = at.rpartition(":")
     if not (path and line.isascii() and line.isdigit() and len(line) < _MOST_DIGITS):
         raise click.BadParameter(_("{value} is not {form}").format(value=at, form="PATH:LINE"))

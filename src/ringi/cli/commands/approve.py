@@ -13,7 +13,7 @@ from ringi.approvals.prompter import APPROVE, is_yes, typed_digest
 from ringi.approvals.view import proof
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.arguments import require_text
-from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, signed
+from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, sign_statement
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, require_open, show_comparison
 from ringi.errors import NotRequested, NotTogether, PlanChanged
@@ -102,7 +102,7 @@ def approve(
         command = approve_command([tool.ref(plan_id).name for plan_id in ids], selection)
         app.workspace.signers.require_typing(f"{command} --sign KEY")
         require_terminal(app, command)
-    given = _approved_as_shown(app, before, selection, sign, note, diff=diff, seen=seen)
+    given = _show_and_approve(app, before, selection, sign, note, diff=diff, seen=seen)
     if app.ui.as_json:
         approvals = [approved for _asked, approved in given]
         app.ui.document(approvals if len(approvals) > 1 else approvals[0])
@@ -121,11 +121,11 @@ def _ids(app: App, plans: Sequence[str]) -> list[str]:
 def approve_signed(app: App, plan_id: str, key: Path, seen: int | None = None) -> None:
     """Shows the plan with its changes, and approves all of it by a signature; only the version `seen`."""
     before = {plan_id: app.workspace.plan.approved_already(plan_id, ALL_SPECS)}
-    for asked, approved in _approved_as_shown(app, before, ALL_SPECS, key, "", diff=True, seen=seen):
+    for asked, approved in _show_and_approve(app, before, ALL_SPECS, key, "", diff=True, seen=seen):
         _tell_approved(app, asked, approved)
 
 
-def _approved_as_shown(
+def _show_and_approve(
     app: App,
     before: Mapping[str, ApprovedPlan | None],
     selection: SpecSelection,
@@ -150,7 +150,7 @@ def _approved_as_shown(
         for document in documents
     ]
     proofs = _answers(app, asked, selection, sign, note)
-    return [(one, one.given or _approved(app, one, selection, proofs[one.plan_id], note)) for one in asked]
+    return [(one, one.given or _approve(app, one, selection, proofs[one.plan_id], note)) for one in asked]
 
 
 def require_version(app: App, document: PlanDocument, seen: int) -> None:
@@ -215,9 +215,12 @@ def _answers(
         return {}
     if key is not None:
         tool, who = app.workspace.plan, app.workspace.person.user()
-        return {one.plan_id: signed(app, key, tool.statement(request, who, note)) for one, request in waiting}
+        return {
+            one.plan_id: sign_statement(app, key, tool.statement(request, who, note))
+            for one, request in waiting
+        }
     try:
-        typed = _typed(app, waiting, selection)
+        typed = _ask_typed(app, waiting, selection)
     except EOFError:
         typed = {}
     if not typed:
@@ -227,7 +230,7 @@ def _answers(
     return typed
 
 
-def _typed(
+def _ask_typed(
     app: App, asked: Sequence[tuple[_Asked, ApprovalRequest]], selection: SpecSelection
 ) -> dict[str, Proof]:
     """Empty if the person said no."""
@@ -242,7 +245,7 @@ def _typed(
     return {one.plan_id: TypedAnswer(request.digest, answer) for one, request in asked}
 
 
-def _approved(app: App, asked: _Asked, selection: SpecSelection, given: Proof, note: str) -> ApprovedPlan:
+def _approve(app: App, asked: _Asked, selection: SpecSelection, given: Proof, note: str) -> ApprovedPlan:
     tool, who = app.workspace.plan, app.workspace.person.user()
     try:
         return tool.approve(asked.plan_id, who, selection, given, note)

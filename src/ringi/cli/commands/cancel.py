@@ -5,7 +5,7 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import require_long
 from ringi.cli.plan_names import RUN
-from ringi.cli.planning.entry import cancelled
+from ringi.cli.planning.entry import cancel_session
 from ringi.cli.runs import GOING_ON, document, lock_of, reading, show
 from ringi.forges.offer import offer_run
 from ringi.kernel.text import Text
@@ -25,7 +25,7 @@ def cancel(app: App, run: str | None) -> None:
     """
     if run is not None and is_session(run):
         require_long(run)
-        raise click.exceptions.Exit(cancelled(app, run))
+        raise click.exceptions.Exit(cancel_session(app, run))
     with reading(app) as reader:
         run_id = reader.find(run, GOING_ON)
         lock = lock_of(app.places.state, run_id, _WAIT_SEC)

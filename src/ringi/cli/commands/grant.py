@@ -11,7 +11,7 @@ from msgspec import UNSET
 from ringi.approvals.grant_document import Grant, GrantScope, GrantState, GrantSubject, RunTerms, counted
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import Moment, require_long, require_text, span_of
-from ringi.cli.ask import signed
+from ringi.cli.ask import sign_statement
 from ringi.cli.plan_names import RUN
 from ringi.kernel import codec
 from ringi.kernel.text import GRANT_SHOWN, Text, moment
@@ -69,7 +69,7 @@ def new(app: App, /, sign: Path, **given: Any) -> None:
     require_text(*said.get("globs", ()))
     if "run" in said:
         require_long(said["run"])
-        subject = draft_for_run(app.workspace, said["run"], _wanted(said), _moment(app, said, "1d"))
+        subject = draft_for_run(app.workspace, said["run"], _grant_options(said), _moment(app, said, "1d"))
     else:
         subject = app.workspace.grants.draft(_scope(said), _moment(app, said, "7d"))
     made = _sign(app, subject, sign)
@@ -97,7 +97,7 @@ def _scope(said: dict[str, Any]) -> GrantScope:
     )
 
 
-def _wanted(said: dict[str, Any]) -> GrantOptions:
+def _grant_options(said: dict[str, Any]) -> GrantOptions:
     return GrantOptions(
         globs=said.get("globs", ()),
         lines=said.get("lines"),
@@ -112,7 +112,7 @@ def _moment(app: App, said: dict[str, Any], usual: str) -> str:
     return until if seconds is None else app.workspace.clock.after(seconds)
 
 
-def unattended(app: App, run_id: str, key: Path) -> None:
+def grant_for_run(app: App, run_id: str, key: Path) -> None:
     """Signs that the steps of the run need no question, as far as its plan goes, for a day."""
     _sign(app, draft_for_run(app.workspace, run_id, GrantOptions(), _moment(app, {}, "1d")), key)
 
@@ -120,7 +120,7 @@ def unattended(app: App, run_id: str, key: Path) -> None:
 def _sign(app: App, subject: GrantSubject, key: Path) -> Grant:
     _describe(app, subject)
     grants, ui, who = app.workspace.grants, app.ui, app.workspace.person.user()
-    given = grants.add(subject, who, signed(app, key, grants.statement(subject, who)))
+    given = grants.add(subject, who, sign_statement(app, key, grants.statement(subject, who)))
     name = given.id[:GRANT_SHOWN]
     line = Text("✓ standing approval {id} is signed by {name}", id=name, name=given.proof.principal or who)
     ui.line(line, style="green")

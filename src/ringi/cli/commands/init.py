@@ -26,7 +26,7 @@ from ringi.approvals.prompter import require_person
 from ringi.approvals.signers import digest_of
 from ringi.beside.setup import SetupOffer, make_alias, missing, offer, present, program, propose
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
-from ringi.cli.ask import confirmed
+from ringi.cli.ask import confirm
 from ringi.cli.commands.doctor import show_finding
 from ringi.cli.commands.init_ci import set_up_ci
 from ringi.cli.commands.review import decide
@@ -124,7 +124,7 @@ def init(
         _list_key(app, key, principal)
         return
     root = _root_or_here(app)
-    wanted, editors = _chosen(agents) if agents is not None else (present(root, app.environment), [])
+    wanted, editors = _choose_agents(agents) if agents is not None else (present(root, app.environment), [])
     made = initialise(root)
     for path in made:
         app.ui.line(Text("created {path}", path=str(path.relative_to(root))))
@@ -197,7 +197,7 @@ def _start(agents: Sequence[Agent]) -> str:
     return f"ringi with {beside[0] if beside else '-- COMMAND'}"
 
 
-def _chosen(names: str) -> tuple[list[Agent], list[Editor]]:
+def _choose_agents(names: str) -> tuple[list[Agent], list[Editor]]:
     """From `claude,zed`."""
     wanted = [name.strip() for name in names.split(",") if name.strip()]
     known = [*CONFIGURABLE, *EDITORS]
@@ -312,7 +312,7 @@ def _offer_signed_only(app: App) -> None:
     app.ui.line(
         Text("A program that runs as you can open a terminal and type; it cannot touch a hardware key.")
     )
-    if confirmed(app, Text("Let only signatures count here, and no typed answer? [y/n]")):
+    if confirm(app, Text("Let only signatures count here, and no typed answer? [y/n]")):
         subject = found.draft(lists=True, proof=RequiredProof.SIGNED)
         found.accept(subject, app.workspace.person.user(), TypedAnswer(digest_of(subject), "y"))
         app.ui.line(Text("✓ only signatures count here; to change that: ringi config signers"), style="green")
@@ -354,7 +354,7 @@ def _list_key(app: App, key: str, principal: str) -> None:
     ui.line(
         Text("Whoever holds this key can approve plans in this workspace, and in others where you accept it.")
     )
-    if not confirmed(app, Text("List it in {file}? [y/n]", file=str(file))):
+    if not confirm(app, Text("List it in {file}? [y/n]", file=str(file))):
         ui.line(Text("Nothing was listed."))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
     added = signers.add(found.line)

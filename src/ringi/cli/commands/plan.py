@@ -64,10 +64,10 @@ def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     _require_sense(words, options)
     from ringi.cli.planning.entry import run  # noqa: PLC0415  # help does not need it
 
-    raise click.exceptions.Exit(run(app, words, options, _carried_out))
+    raise click.exceptions.Exit(run(app, words, options, _carry_out))
 
 
-def _carried_out(run_id: str) -> int:
+def _carry_out(run_id: str) -> int:
     from ringi.cli.commands.run_driver import RunDriver  # noqa: PLC0415  # most sessions end without
     from ringi.runs.drive import RunOptions  # noqa: PLC0415
 
@@ -81,12 +81,14 @@ def _require_sense(words: tuple[str, ...], given: dict[str, Any]) -> None:
         if _is_given(given[name])
     ]
     if len(steps) > 1 and steps != ["approve", "answers"]:
-        raise click.UsageError(_("One thing at a time: {options}").format(options=_named(steps)))
+        raise click.UsageError(_("One thing at a time: {options}").format(options=_option_names(steps)))
     begins = [name for name in ("resume", "file") if given[name] is not None]
     alone = [name for name in steps if name not in {"answers", "show_prompt"}]
     nowhere = given["resume"] == CHOOSE or not (words or begins)
     if (nowhere and steps) or (given["resume"] is None and alone and "answers" not in steps):
-        raise click.UsageError(_("{options} needs a session: --resume ID").format(options=_named(steps)))
+        raise click.UsageError(
+            _("{options} needs a session: --resume ID").format(options=_option_names(steps))
+        )
     _require_one_beginning(words, begins)
     if given["show_prompt"] and "file" in begins:
         raise click.UsageError(_("One thing at a time: {options}").format(options="--show-prompt, --from"))
@@ -106,14 +108,14 @@ def _require_one_beginning(words: tuple[str, ...], begins: list[str]) -> None:
         raise click.UsageError(_('Say what should change, as in: ringi plan "…"; or --resume, or --from'))
     if words and begins:
         problem = _("{options} brings its own instruction; to answer what is asked: --resume ID --answer …")
-        raise click.UsageError(problem.format(options=_named(begins)))
+        raise click.UsageError(problem.format(options=_option_names(begins)))
     if len(begins) > 1:
-        raise click.UsageError(_("One thing at a time: {options}").format(options=_named(begins)))
+        raise click.UsageError(_("One thing at a time: {options}").format(options=_option_names(begins)))
 
 
 def _is_given(value: object) -> bool:
     return value is not None and value is not False
 
 
-def _named(options: list[str]) -> str:
+def _option_names(options: list[str]) -> str:
     return ", ".join("--from" if name == "file" else f"--{name.replace('_', '-')}" for name in options)

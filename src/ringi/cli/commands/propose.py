@@ -13,7 +13,7 @@ import click
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import STDIN, read_named, require_text
 from ringi.cli.commands.specs import (
-    extracted_with_model,
+    extract_with_model,
     read_specs,
     require_extract,
     tell_added,
@@ -165,7 +165,7 @@ def propose(
     elif again is not None:
         tell(app, _again(app, again))
     elif extract:
-        _extracted(app, _content(words, title, ""), proposer, remarks, with_model=with_model)
+        _propose_extracted(app, _content(words, title, ""), proposer, remarks, with_model=with_model)
     else:
         tell(app, _plan(app, source, words, title, proposer, remarks))
 
@@ -273,11 +273,11 @@ def _title_of(specs: Sequence[ActionSpec]) -> str:
     return f"Run {subject(specs[0])}" if specs else "Specs"
 
 
-def _extracted(app: App, content: str, proposer: str, remarks: Remarks, *, with_model: bool) -> None:
+def _propose_extracted(app: App, content: str, proposer: str, remarks: Remarks, *, with_model: bool) -> None:
     """Keeps the plan with its text, even if no spec could be extracted."""
     tool = app.workspace.plan
     plan_id = tool.propose(content, proposer=proposer, actor=app.actor, **remarks._asdict())
-    found = extracted_with_model(app, plan_id) if with_model else app.workspace.extractor.extract(plan_id)
+    found = extract_with_model(app, plan_id) if with_model else app.workspace.extractor.extract(plan_id)
     report = None
     if found.specs:
         report = tool.set_action_specs(plan_id, found.specs, actor=app.actor, from_model=found.from_model)
@@ -303,10 +303,10 @@ def _change_plan(
     content = _content(words, title, title_of_paths([diff.file for diff in diffs]))
     actor = app.actor
     asked = ChangeDraft(content, diffs, basis, _explanation(explain), proposer, actor=actor, remarks=remarks)
-    return patches.propose_change(app.workspace, asked, app.tell_progress, partial(_explained, app))
+    return patches.propose_change(app.workspace, asked, app.tell_progress, partial(_explain, app))
 
 
-def _explained(app: App, change: ChangeDraft) -> Explained:
+def _explain(app: App, change: ChangeDraft) -> Explained:
     """By the model, if one is set; without it, the change plan is as good."""
     try:
         with progress_on(app) as progress:

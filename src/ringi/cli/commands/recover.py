@@ -119,14 +119,14 @@ def _settle_each(app: App, left: list[_CutOff]) -> None:
         app.ui.line(line, style="yellow")
     if app.ui.as_json or app.workspace.person.refusal():
         app.fail(left[0].error)
-    unsettled = [one for one in left if not _asked(app, one)]
+    unsettled = [one for one in left if not _ask(app, one)]
     for name in dict.fromkeys(one.name for one in left if one not in unsettled):
         app.ui.next_step(f"ringi execute {name}")
     if unsettled:
         raise unsettled[0].error
 
 
-def _asked(app: App, one: _CutOff) -> bool:
+def _ask(app: App, one: _CutOff) -> bool:
     """True if the person settled it."""
     question = Text("{plan} {spec} {command}: [d]one, [a]gain, [l]eave it?",
                     plan=one.name, spec=one.spec_id, command=one.command)  # fmt: skip

@@ -95,7 +95,7 @@ def decide(
     require_terminal(app, f"ringi {ctx.info_name} {ref.name}")
     if commit and not done:
         wish_commit(app, plan_id)
-    looked, ended = _reviewed(app, plan_id, full=full, prompter=prompter)
+    looked, ended = _review_until_decided(app, plan_id, full=full, prompter=prompter)
     if ended is ReviewEnd.UNDO:
         ctx.invoke(undo, plan=ref.name, commit=None, sign=None)
         return
@@ -137,7 +137,7 @@ def wish_commit(app: App, plan_id: str) -> None:
         app.workspace.plan.wish_commit(plan_id, document.plan.title)
 
 
-def _reviewed(
+def _review_until_decided(
     app: App, plan_id: str, *, full: bool, prompter: type[DialoguePrompter]
 ) -> tuple[ReviewedPlan, ReviewEnd]:
     """As often as the person lets its agent continue."""
@@ -150,7 +150,7 @@ def _reviewed(
             remove_kept(app.workspace.places.copies)
         if ended is not ReviewEnd.RESUME:
             return looked, ended
-        back = _resumed(app, looked)
+        back = _resume(app, looked)
 
 
 def _tell_namesake(app: App, name: str) -> None:
@@ -187,7 +187,7 @@ def can_be_full(app: App) -> bool:
     return size == _NOTHING or all(there >= least for there, least in zip(size, _LEAST, strict=True))
 
 
-def _resumed(app: App, looked: ReviewedPlan) -> Text:
+def _resume(app: App, looked: ReviewedPlan) -> Text:
     """What to say when the agent is done; ends the command if it changed nothing."""
     version = looked.document.plan.version
     app.ui.out.flush()

@@ -9,11 +9,11 @@ from ringi.cli.app import App
 from ringi.cli.arguments import read_named, require_long, require_text, text_of
 from ringi.cli.commands.context import show_context
 from ringi.cli.commands.outline import show_outline
-from ringi.cli.commands.run_options import carried_out, run_options, tell_reviews
+from ringi.cli.commands.run_options import run_carrier, run_options, tell_reviews
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import interactive_or_json
-from ringi.cli.planning.entry import Then, planned, started
-from ringi.cli.planning.forge import started_from_item
+from ringi.cli.planning.entry import Then, plan_request, plan_session
+from ringi.cli.planning.forge import plan_item
 from ringi.engine.run_plan import RunRole
 from ringi.errors import NotFound
 from ringi.forges.terms import terms_here
@@ -74,7 +74,7 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     if only := [name for name in _OF_WORDS if given[name]]:
         raise click.exceptions.Exit(_with_words(ctx, words, given, only))
     if given["sign"] and {*sources} & {"request", "issue", "new_request"}:
-        raise _unsigned()
+        raise _sign_error()
     if given["new_request"] is not None:
         path = new_request(app.workspace, given["new_request"], translate)
         app.ui.line(Text("Fill in {path}, then:", path=str(path)))
@@ -82,8 +82,8 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
         if app.ui.as_json:
             app.ui.document({"request": str(path)})
         return
-    then = carried_out(ctx, given, in_place=given["in_place"], role=given["command"])
-    raise click.exceptions.Exit(_begun(app, words, given, then))
+    then = run_carrier(ctx, given, in_place=given["in_place"], role=given["command"])
+    raise click.exceptions.Exit(_begin(app, words, given, then))
 
 
 def _with_words(ctx: click.Context, words: tuple[str, ...], given: dict[str, Any], only: list[str]) -> int:
@@ -100,22 +100,22 @@ def _with_words(ctx: click.Context, words: tuple[str, ...], given: dict[str, Any
     if given["context"]:
         show_context(app, request)
         return 0
-    then, offers = carried_out(ctx, given), given["review"] == Review.FORGE
+    then, offers = run_carrier(ctx, given), given["review"] == Review.FORGE
     if offers:
         tell_reviews(app)
     begun = begin_task(app.workspace, request, app.actor, terms_here(app.workspace) if offers else None)
-    return then(begun.run_id) if isinstance(begun, Run) else planned(app, begun, then, given["sign"])
+    return then(begun.run_id) if isinstance(begun, Run) else plan_session(app, begun, then, given["sign"])
 
 
-def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) -> int:
+def _begin(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) -> int:
     workspace = app.workspace
     offers = given["review"] == Review.FORGE
     if offers:
         tell_reviews(app, program_reads=given["plan"] is None)
     if given["issue"] is not None:
-        view = started_from_item(app, given["issue"], opens_change=offers)
+        view = plan_item(app, given["issue"], opens_change=offers)
         _tell_nobody(app, given["command"])
-        return planned(app, view, then)
+        return plan_session(app, view, then)
     if given["plan"] is not None:
         data, forge = read_named(given["plan"]), terms_here(workspace) if offers else None
         return then(start_from_file(workspace, data, given["plan"], forge).run_id)
@@ -125,11 +125,11 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     if given["again"] is not None:
         require_long(given["again"])
         anew = replan(workspace, given["again"])
-        return then(anew.run_id) if isinstance(anew, Run) else planned(app, anew, then, given["sign"])
+        return then(anew.run_id) if isinstance(anew, Run) else plan_session(app, anew, then, given["sign"])
     if given["request"] is not None:
         _tell_nobody(app, given["command"])
         data, forge = read_named(given["request"]), terms_here(workspace) if offers else None
-        return planned(app, start_from_request(workspace, data, given["request"], forge), then)
+        return plan_session(app, start_from_request(workspace, data, given["request"], forge), then)
     if len(words) == 1 and not any(c.isspace() for c in words[0]):
         try:
             return then(start_from_session(workspace, words[0]).run_id)
@@ -137,10 +137,10 @@ def _begun(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
             pass  # a request of one word
     by_role = planner_of(workspace) is not None
     if given["sign"] and not by_role:
-        raise _unsigned()
+        raise _sign_error()
     _tell_nobody(app, given["command"], later=not given["sign"])
     forge = terms_here(workspace) if offers else None
-    return started(app, " ".join(words), then, given["sign"], by_role=by_role, forge=forge)
+    return plan_request(app, " ".join(words), then, given["sign"], by_role=by_role, forge=forge)
 
 
 def _tell_nobody(app: App, command: str, *, later: bool = True) -> None:
@@ -164,5 +164,5 @@ def _tell_nobody(app: App, command: str, *, later: bool = True) -> None:
         app.ui.next_step('ringi run "…" --with claude')
 
 
-def _unsigned() -> click.UsageError:
+def _sign_error() -> click.UsageError:
     return click.UsageError(_("--sign approves the plan of a run: give RUN, --plan FILE or --again RUN"))

@@ -14,8 +14,8 @@ import click
 from ringi.approvals.document import Proof, TypedAnswer
 from ringi.approvals.prompter import typed_approval, typed_digest
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
-from ringi.cli.ask import LinePrompter, signed
-from ringi.cli.commands.grant import unattended
+from ringi.cli.ask import LinePrompter, sign_statement
+from ringi.cli.commands.grant import grant_for_run
 from ringi.cli.commands.review import can_be_full, decide
 from ringi.cli.commands.run_revision import RevisionDecisions
 from ringi.cli.progress import ProgressPace, StatusLine
@@ -103,22 +103,22 @@ class RunDriver:
         try:
             amends = self._options.allow or self._options.tests
             if is_due(self._app.workspace.planning.run(self._run_id)) and not amends:
-                return self._told(_brought(self._app, self._run_id))
+                return self._tell(_offer(self._app, self._run_id))
             self._tell_budget()
             while True:
                 self._sign_for_steps()
-                run = self._carried_on()
+                run = self._run_steps()
                 if not self._is_asked(run):
-                    return self._told(run)
+                    return self._tell(run)
                 self._tell_why(run)
                 if run.stop and run.stop.reason_code is StopCode.REVISION_WAITS:
                     decided = self._revisions.decide()
                 elif run.stopped_in is RunPhase.PLANNING:
-                    decided = self._plan_approved()
+                    decided = self._approve_plan()
                 else:
-                    decided = self._decided(run)
+                    decided = self._decide(run)
                 if not decided:
-                    return self._told(run)
+                    return self._tell(run)
         except (KeyboardInterrupt, Interrupted):
             self._ui.line()
             self._ui.line(Text("Interrupted; nothing is half-written. Go on with:"))
@@ -133,10 +133,10 @@ class RunDriver:
     def _sign_for_steps(self) -> None:
         """Once its plan is approved, and before anybody works on it."""
         if self._unattended and covering(self._app.workspace, self._run_id) is not None:
-            unattended(self._app, self._run_id, self._unattended)
+            grant_for_run(self._app, self._run_id, self._unattended)
             self._unattended = None
 
-    def _carried_on(self) -> Run:
+    def _run_steps(self) -> Run:
         app = self._app
         wait = app.workspace.config.lock.wait_sec
         lock = lock_of(app.places.state, self._run_id, wait)
@@ -165,7 +165,7 @@ class RunDriver:
             why = Text("{step}: {why}", step=run.stop.step_id, why=run.stop.why)
             self._ui.line(why, style="yellow")
 
-    def _told(self, run: Run) -> int:
+    def _tell(self, run: Run) -> int:
         with reading(self._app) as reader:
             looked: Looked = reader.look(self._run_id)
         if self._ui.as_json:
@@ -173,7 +173,7 @@ class RunDriver:
         show(self._app, looked)
         return exit_code(run)
 
-    def _plan_approved(self) -> bool:
+    def _approve_plan(self) -> bool:
         """A plan made elsewhere: nobody has approved it yet."""
         found = ReviewedRun(self._app.workspace, self._run_id)
         if self._key is None:
@@ -182,21 +182,21 @@ class RunDriver:
         self._ui.show(plan_lines(found.plan, forge=found.run.forge))
         proof: Proof | None
         if self._key is not None:
-            proof = signed(self._app, self._key, found.statement(self._app.workspace.person.user()))
+            proof = sign_statement(self._app, self._key, found.statement(self._app.workspace.person.user()))
         else:
             proof = typed_approval(LinePrompter(self._app), found.digest)
         if proof is not None:
             found.approve(proof)
         return proof is not None
 
-    def _decided(self, run: Run) -> bool:
+    def _decide(self, run: Run) -> bool:
         """Whether anything was decided, so that the run can go on."""
         waiting = [step for step in run.steps if step.status is StepStatus.PROPOSED]
         if run.review is Review.EACH or len(waiting) == 1:
-            return self._looked_into(waiting[0])
-        return self._decided_together(waiting)
+            return self._look_into(waiting[0])
+        return self._decide_together(waiting)
 
-    def _looked_into(self, step: StepState) -> bool:
+    def _look_into(self, step: StepState) -> bool:
         """The ordinary review of the step's plan."""
         app = self._app
         before = app.workspace.plan.ref(step.plan_id)
@@ -211,7 +211,7 @@ class RunDriver:
         after = app.workspace.plan.ref(step.plan_id)
         return (before.status, before.version) != (after.status, after.version)
 
-    def _decided_together(self, waiting: list[StepState]) -> bool:
+    def _decide_together(self, waiting: list[StepState]) -> bool:
         self._show_waiting(waiting)
         prompter = LinePrompter(self._app)
         while True:
@@ -220,7 +220,7 @@ class RunDriver:
             except EOFError:
                 return False
             if answer == "a":
-                return self._approved_all(waiting)
+                return self._approve_all(waiting)
             if answer == "q":
                 return False
             if answer == "?":
@@ -228,10 +228,10 @@ class RunDriver:
             elif answer == "s":
                 self._show_waiting(waiting)
             elif answer == "r":
-                if self._sent_back(waiting, prompter):
+                if self._send_back(waiting, prompter):
                     return True
-            elif (step := _numbered(waiting, answer)) is not None:
-                return self._looked_into(step)
+            elif (step := _find_step(waiting, answer)) is not None:
+                return self._look_into(step)
             else:
                 self._ui.line(Text("Please type one of the letters in brackets."))
 
@@ -255,7 +255,7 @@ class RunDriver:
                 text = Text("{command}: exit code {code}", command=proof.command, code=proof.exit_code)
                 self._ui.show([line(text, Style.FAINT, indent=2 + width(mark))])
 
-    def _approved_all(self, waiting: list[StepState]) -> bool:
+    def _approve_all(self, waiting: list[StepState]) -> bool:
         """The answer is about what was listed: a step that changed since then is not approved."""
         app, any_done = self._app, False
         for step in waiting:
@@ -266,7 +266,7 @@ class RunDriver:
                     words = Text("{step} changed since it was tested: look into it", step=step.step_id)
                     self._ui.line(words, style="yellow")
                     return any_done
-                if not self._approved(plan):
+                if not self._approve(plan):
                     return any_done
                 app.workspace.plan.execute(step.plan_id)
             except RingiError as error:
@@ -278,7 +278,7 @@ class RunDriver:
             self._ui.line(Text("✓ {step} approved and committed", step=step.step_id), style="green")
         return any_done
 
-    def _approved(self, plan: ReviewedPlan) -> bool:
+    def _approve(self, plan: ReviewedPlan) -> bool:
         asked = plan.ask()
         if asked is None:  # a standing approval covers it
             return True
@@ -290,8 +290,8 @@ class RunDriver:
             plan.approve(proof)
         return proof is not None
 
-    def _sent_back(self, waiting: list[StepState], prompter: LinePrompter) -> bool:
-        step = _numbered(waiting, prompter.answer(Text("Which step? 1 to {count}:", count=len(waiting))))
+    def _send_back(self, waiting: list[StepState], prompter: LinePrompter) -> bool:
+        step = _find_step(waiting, prompter.answer(Text("Which step? 1 to {count}:", count=len(waiting))))
         if step is None:
             self._ui.line(Text("There is no step with that number."), style="yellow")
             return False
@@ -303,13 +303,13 @@ class RunDriver:
         return True
 
 
-def _brought(app: App, run_id: str) -> Run:
+def _offer(app: App, run_id: str) -> Run:
     """The run is over, and its forge does not know it yet."""
     with lock_of(app.places.state, run_id)("run"), Watching(app) as watching:
         return offer_run(app.workspace, run_id, watching.hear)
 
 
-def _numbered(waiting: list[StepState], answer: str) -> StepState | None:
+def _find_step(waiting: list[StepState], answer: str) -> StepState | None:
     found = [step for number, step in enumerate(waiting, 1) if answer in {str(number), step.step_id}]
     return found[0] if found else None
 

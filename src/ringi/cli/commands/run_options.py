@@ -40,7 +40,7 @@ def run_options(command: Any) -> Any:
     return command
 
 
-def carried_out(ctx: click.Context, given: dict[str, Any], *, in_place: bool = False, role: str = "") -> Then:
+def run_carrier(ctx: click.Context, given: dict[str, Any], *, in_place: bool = False, role: str = "") -> Then:
     """Carries out a run as its options say, once its plan is there."""
     review = Review(given["review"]) if given["review"] else None
     if review is Review.FORGE and in_place:

@@ -5,7 +5,7 @@ from typing import Final
 
 from ringi.approvals.prompter import typed_approval
 from ringi.cli.app import App
-from ringi.cli.ask import LinePrompter, signed
+from ringi.cli.ask import LinePrompter, sign_statement
 from ringi.errors import NotFound, RevisionExpired
 from ringi.kernel.text import Text
 from ringi.runs.revision import ReviewedRevision
@@ -42,7 +42,7 @@ class RevisionDecisions:
             return True  # the run says what became of it
         self._app.ui.show(proposed_lines(found.process, found.record, found.lines))
         try:
-            return self._signs(found) if found.digest == self._signed else self._asked(found)
+            return self._signs(found) if found.digest == self._signed else self._ask(found)
         except RevisionExpired as error:  # while the person read it
             self._app.ui.error(error)
             return True
@@ -52,10 +52,10 @@ class RevisionDecisions:
     def _signs(self, found: ReviewedRevision) -> bool:
         app = self._app
         if self._key is not None:
-            found.approve(signed(app, self._key, found.statement(app.workspace.person.user())))
+            found.approve(sign_statement(app, self._key, found.statement(app.workspace.person.user())))
         return self._key is not None
 
-    def _asked(self, found: ReviewedRevision) -> bool:
+    def _ask(self, found: ReviewedRevision) -> bool:
         self._app.workspace.signers.require_typing(found.signing)
         prompter = LinePrompter(self._app)
         if (proof := typed_approval(prompter, found.digest)) is not None:

@@ -10,7 +10,7 @@ from ringi.approvals.document import Proof, RequiredProof, SignersSubject, Typed
 from ringi.approvals.prompter import typed_approval
 from ringi.approvals.signers import COMMAND, Signers, digest_of, new_lines
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
-from ringi.cli.ask import LinePrompter, require_terminal, signed
+from ringi.cli.ask import LinePrompter, require_terminal, sign_statement
 from ringi.errors import BadConfiguration
 from ringi.kernel.text import Text
 
@@ -81,7 +81,7 @@ def _change(app: App, found: Signers, subject: SignersSubject, key: Path | None)
         except EOFError:
             answer = None
     else:
-        answer = signed(app, key, found.statement(subject, who))
+        answer = sign_statement(app, key, found.statement(subject, who))
     if answer is None:
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
     found.accept(subject, who, answer)

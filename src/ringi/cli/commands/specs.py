@@ -57,12 +57,12 @@ def _set_extracted(app: App, plan_id: str, *, with_model: bool) -> None:
         found = app.workspace.extractor.extract(plan_id)
         _set(app, plan_id, found.specs, found)
         return
-    found = extracted_with_model(app, plan_id)
+    found = extract_with_model(app, plan_id)
     tell_added(app, found)
     _set(app, plan_id, found.specs, found)
 
 
-def extracted_with_model(app: App, plan_id: str) -> Extraction:
+def extract_with_model(app: App, plan_id: str) -> Extraction:
     """If the model fails, the plan stays unchanged and the command without the model is suggested."""
     try:
         with progress_on(app) as progress:
@@ -132,7 +132,7 @@ def _list(app: App, plan_id: str) -> None:
     state = app.workspace.plan.get_state(plan_id)
     found, by_model = state.action_specs, set(state.from_model or ())
     if app.ui.as_json:
-        app.ui.document([_marked(spec) if spec.id in by_model else spec for spec in found])
+        app.ui.document([_mark_by_model(spec) if spec.id in by_model else spec for spec in found])
         return
     name = app.workspace.plan_name(plan_id)
     if not found:
@@ -144,7 +144,7 @@ def _list(app: App, plan_id: str) -> None:
     app.ui.next_step(f"ringi show {name} --diff")
 
 
-def _marked(spec: ActionSpecExt) -> object:
+def _mark_by_model(spec: ActionSpecExt) -> object:
     return {**msgspec.to_builtins(spec), "from_model": True}
 
 

@@ -85,7 +85,7 @@ def describe(app: App, found: ProjectState) -> None:
     _list(
         app,
         Text("1 diagnostic", "{count} diagnostics", count=len(found.diagnostics)),
-        [_said(item) for item in found.diagnostics],
+        [_format_diagnostic(item) for item in found.diagnostics],
     )
     _list(
         app,
@@ -105,7 +105,7 @@ def describe(app: App, found: ProjectState) -> None:
         ui.line(Text("! incomplete: {why}", why=why(gap)), style="yellow", indent=2)
 
 
-def _said(item: Diagnostic) -> str:
+def _format_diagnostic(item: Diagnostic) -> str:
     place = item.file if item.line is None else f"{item.file}:{item.line}"
     return f"{place}: {item.message}"
 

@@ -52,14 +52,14 @@ def status(app: App, run: str | None, name: str | None) -> None:
     if not name:
         raise click.UsageError(_("--session needs an ID"))
     require_long(name)
-    session_id, run_id = _found(app, name)
+    session_id, run_id = _find(app, name)
     if session_id is not None:
         _show_session(app, session_id)
     elif run_id is not None:
         _show_run(app, run_id)
 
 
-def _found(app: App, name: str) -> tuple[str | None, str | None]:
+def _find(app: App, name: str) -> tuple[str | None, str | None]:
     """A session, or a run: never both."""
     planning = app.workspace.planning
     found: list[str | None] = []

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from ringi.approvals.document import ApprovalRequest, CommitSubject, Proof, SignedAct
 from ringi.approvals.prompter import typed_yes
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
-from ringi.cli.ask import LinePrompter, confirmed, require_terminal, signed
+from ringi.cli.ask import LinePrompter, confirm, require_terminal, sign_statement
 from ringi.cli.plan_names import PLAN
 from ringi.cli.runs import lock_of
 from ringi.errors import EffectsUnknown, ExecutionAborted, NoCommit, NotFound, RevertFailed, UndoStale
@@ -41,7 +41,7 @@ def undo(ctx: click.Context, plan: str | None, commit: bool | None, sign: Path |
     If the plan was committed, a new commit can revert that. Of a run, the branch goes, unless it was merged.
     """
     app: App = ctx.obj
-    if plan and (run_id := _named_run(app, plan)):
+    if plan and (run_id := _find_run(app, plan)):
         _undo_run(ctx, app, run_id, sign)
         return
     tool = app.workspace.plan
@@ -58,9 +58,9 @@ def undo(ctx: click.Context, plan: str | None, commit: bool | None, sign: Path |
     _show(app, found, name)
     who = app.workspace.person.user()
     if sign is None:
-        proof = _typed(app, asked, found, name)
+        proof = _ask_typed(app, asked, found, name)
     else:
-        proof = signed(app, sign, tool.statement(asked, who, act=SignedAct.UNDO))
+        proof = sign_statement(app, sign, tool.statement(asked, who, act=SignedAct.UNDO))
     result = tool.undo(asked.subject_id, who, proof)
     if app.ui.as_json:
         app.ui.document(result)
@@ -72,7 +72,7 @@ def undo(ctx: click.Context, plan: str | None, commit: bool | None, sign: Path |
         app.ui.next_step("git status")
 
 
-def _named_run(app: App, name: str) -> str:
+def _find_run(app: App, name: str) -> str:
     """Empty if it is the name of a plan. Raises NotFound if it is neither."""
     try:
         app.find_plan(name)
@@ -90,7 +90,7 @@ def _undo_run(ctx: click.Context, app: App, run_id: str, sign: Path | None) -> N
                     branch=run.work_branch, run=run_id)  # fmt: skip
     if not any(step.commit for step in run.steps):
         question = Text("Run {run} has committed nothing. Cancel it? [y/n]", run=run_id)
-    if not run.in_place and not confirmed(app, question):
+    if not run.in_place and not confirm(app, question):
         app.ui.line(Text("Nothing was undone."))
         raise click.exceptions.Exit(EXIT_PERSON_NEEDED)
     with lock_of(app.places.state, run_id)("undo"):
@@ -134,7 +134,7 @@ def _to_commit(app: App, plan_id: str, made: Sequence[str], *, wanted: bool | No
         return True
     question = Text("{plan} was committed as {id}. Revert it with a new commit? [y/n]",
                     plan=name, id=", ".join(made))  # fmt: skip
-    return confirmed(app, question)
+    return confirm(app, question)
 
 
 def _show(app: App, found: Undoable, name: str) -> None:
@@ -160,7 +160,7 @@ def _show(app: App, found: Undoable, name: str) -> None:
         ui.line(words.commit(found.commit), indent=2)
 
 
-def _typed(app: App, asked: ApprovalRequest, found: Undoable, name: str) -> Proof:
+def _ask_typed(app: App, asked: ApprovalRequest, found: Undoable, name: str) -> Proof:
     try:
         proof = typed_yes(LinePrompter(app), _question(found, name), asked.digest)
     except EOFError:
@@ -197,7 +197,7 @@ def _tell_restored(app: App, found: Undoable, name: str) -> None:
     if not (found.merged or found.left or found.by_commands or found.beyond or found.unknown):
         ui.line(Text("✓ restored byte for byte"), style="green")
         return
-    for line in _restored(found):
+    for line in _list_restored(found):
         ui.line(line, style="green")
     if found.left:
         app.fail(UndoStale(plan=name, paths=", ".join(found.refused)))
@@ -208,7 +208,7 @@ def _tell_restored(app: App, found: Undoable, name: str) -> None:
         ui.line(line, style="yellow", indent=2)
 
 
-def _restored(found: Undoable) -> Iterator[Text]:
+def _list_restored(found: Undoable) -> Iterator[Text]:
     count, merged = len(found.changes) - len(found.merged), len(found.merged)
     if count:
         yield Text("✓ 1 file restored byte for byte", "✓ {count} files restored byte for byte", count=count)
@@ -222,20 +222,20 @@ def _restored(found: Undoable) -> Iterator[Text]:
 
 def _question(found: Undoable, name: str) -> Text:
     """What was written since decides whether to go on, so the question counts it."""
-    what = _going_back(len(found.changes), name)
-    for more in (_kept(found), _left(len(found.left)), _reverted(found.commit)):
+    what = _count_restored(len(found.changes), name)
+    for more in (_count_merged(found), _count_left(len(found.left)), _name_reverted(found.commit)):
         if more is not None:
             what = Text("{what}; {more}", what=what, more=more)
     return Text("{what}. Go? [y/n]", what=what)
 
 
-def _going_back(count: int, name: str) -> Text:
+def _count_restored(count: int, name: str) -> Text:
     return Text(
         "1 file goes back to before {plan}", "{count} files go back to before {plan}", count=count, plan=name
     )
 
 
-def _kept(found: Undoable) -> Text | None:
+def _count_merged(found: Undoable) -> Text | None:
     counts = [change.later_lines for change in found.merged if change.later_lines]
     if not counts:
         return None
@@ -243,11 +243,11 @@ def _kept(found: Undoable) -> Text | None:
     return Text("1 keeps your {lines}", "{count} keep your {lines}", count=len(counts), lines=lines)
 
 
-def _left(count: int) -> Text | None:
+def _count_left(count: int) -> Text | None:
     return Text("1 is left alone", "{count} are left alone", count=count) if count else None
 
 
-def _reverted(commit: CommitSubject | None) -> Text | None:
+def _name_reverted(commit: CommitSubject | None) -> Text | None:
     if commit is None:
         return None
     return Text("a new commit reverts {id}", id=", ".join(map(short_id, commit.reverts or ())))

@@ -67,7 +67,7 @@ class _Command:
             self._ui.line(Text("Interrupted; nothing is half-written. Go on with:"))
             self._ui.next_step(f"ringi watch {self._name}".rstrip())
             return Interrupted.exit_code
-        return self._ended(found)
+        return self._tell_end(found)
 
     def _begin(self, found: Round, poll: float) -> None:
         count = sum(one is not Standing.OVER for one in found.standing.values())
@@ -98,7 +98,7 @@ class _Command:
             words = Text("{step}  {what}", step=event.step_id or "·", what=event.what)
             self._ui.line(words, style="dim", indent=2)
 
-    def _ended(self, found: Round) -> int:
+    def _tell_end(self, found: Round) -> int:
         ui, standing = self._ui, found.standing
         if found.failure is not None:
             ui.error(found.failure)

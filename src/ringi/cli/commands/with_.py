@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 from msgspec import UNSET
 
-from ringi.agents.command_line import with_message, without_terminal
+from ringi.agents.command_line import batch_command, with_message
 from ringi.agents.sandbox import AgentSandbox, agent_sandbox, writable_places
 from ringi.agents.table import agent_of
 from ringi.app.notify import notify
 from ringi.app.workspace import Workspace
 from ringi.beside import launch as beside
-from ringi.beside.copies import abandoned, make_room, plan_of, remove_settled
+from ringi.beside.copies import find_abandoned, make_room, plan_of, remove_settled
 from ringi.beside.resume import Resumption, find_copy, is_applied, resume_from, resume_in
 from ringi.beside.words import document_of, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.cli.app import App, pass_app
@@ -84,7 +84,7 @@ def with_(
     if resume is None:
         for told in (*remove_settled(app.workspace), *make_room(app.workspace)):
             app.ui.line(told, style="dim")
-        _tell_abandoned(app.ui, abandoned(app.workspace))
+        _tell_abandoned(app.ui, find_abandoned(app.workspace))
         code = session.start(command, (*settings.carry, *carry), (*settings.checks, *checks))
     else:  # remove no old copies first: the person may resume one of them
         code = session.go_on(resume, command, (*settings.checks, *checks))
@@ -247,7 +247,7 @@ def _for_nobody(argv: tuple[str, ...]) -> tuple[str, ...]:
     resume = agent_of(argv).resume
     if resume is None:
         return argv
-    words = without_terminal(resume, argv)
+    words = batch_command(resume, argv)
     if words is None:
         command = ("ringi", "with", *with_message(resume, argv[0], "…"))
         raise NothingToDo(agent=argv[0], command=shlex.join(command))

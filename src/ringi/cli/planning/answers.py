@@ -46,14 +46,14 @@ class Answers(NamedTuple):
     def to_question(self, questions: Sequence[Question], index: int) -> GivenReply | None:
         """Raises BadAnswers if the file answers a question that does not exist."""
         _require_known(self.answers, [question.id for question in questions], Text("question"))
-        found = _found(self.answers, questions[index].id, index)
+        found = _pick_reply(self.answers, questions[index].id, index)
         if found is None and self.otherwise is not Otherwise.STOP:
             return GivenReply("", None)
         return found
 
     def to_decision(self, decisions: Sequence[DecisionPoint], index: int) -> GivenReply | None:
         _require_known(self.decisions, [decision.id for decision in decisions], Text("decision"))
-        found = _found(self.decisions, decisions[index].id, index)
+        found = _pick_reply(self.decisions, decisions[index].id, index)
         if found is None and self.otherwise is Otherwise.RECOMMENDED:
             recommended = [option for option in decisions[index].options if option.recommendation]
             return GivenReply("", recommended[0].id) if len(recommended) == 1 else None
@@ -151,7 +151,7 @@ def _require_known(replies: Replies, ids: Sequence[str], what: Text) -> None:
         refuse(replies[len(ids)].where, problem)
 
 
-def _found(replies: Replies, key: str, index: int) -> GivenReply | None:
+def _pick_reply(replies: Replies, key: str, index: int) -> GivenReply | None:
     if isinstance(replies, Mapping):
         return replies.get(key)
     return replies[index] if index < len(replies) else None

@@ -7,7 +7,7 @@ from unicodedata import normalize
 
 from ringi.approvals.prompter import agrees, is_yes
 from ringi.cli.app import EXIT_PERSON_NEEDED
-from ringi.cli.planning.driver import Driver, approved
+from ringi.cli.planning.driver import Driver, approve_summary
 from ringi.cli.planning.review import SessionPrompter
 from ringi.cli.planning.typed import PROMPT, Reminder, TypedLines, plain, slip
 from ringi.cli.ui import cut, help_lines
@@ -126,9 +126,9 @@ class Dialogue:
                 case DecisionPending():
                     return self._decision(view, view.pending)
                 case ApprovalPending():
-                    return self._review() if self._key is None else approved(self.driver, self._key)
+                    return self._review() if self._key is None else approve_summary(self.driver, self._key)
                 case ApprovedSession(run_id=run_id):
-                    return self._approved(run_id)
+                    return self._on_approved(run_id)
                 case CancelledSession():
                     self.ui.show(pending_lines(self.tool.get(self.id), view.pending))
                     return exit_code(view)
@@ -233,9 +233,9 @@ class Dialogue:
         if (command := COMMANDS.get(plain(text))) is not None:
             return command
         words = slip(text, COMMANDS, options)
-        return None if words is None else lambda dialogue, view: _told(dialogue, view, words)
+        return None if words is None else lambda dialogue, view: _tell(dialogue, view, words)
 
-    def _approved(self, run_id: str) -> int:
+    def _on_approved(self, run_id: str) -> int:
         self.driver.tell_run(run_id)
         try:
             workspace = self.driver.app.workspace
@@ -282,7 +282,7 @@ def _help(dialogue: Dialogue, view: SessionView) -> Step:
     return view
 
 
-def _told(dialogue: Dialogue, view: SessionView, words: Text) -> Step:
+def _tell(dialogue: Dialogue, view: SessionView, words: Text) -> Step:
     dialogue.say(words)
     return view
 

@@ -10,7 +10,7 @@ import msgspec
 from ringi.approvals.document import Proof, SignedAnswer
 from ringi.approvals.prompter import typed_approval
 from ringi.cli.app import App
-from ringi.cli.ask import LinePrompter, require_terminal, signed
+from ringi.cli.ask import LinePrompter, require_terminal, sign_statement
 from ringi.cli.planning.answers import Answers, GivenReply, refuse
 from ringi.cli.progress import progress_on
 from ringi.cli.ui import Ui, cut
@@ -70,10 +70,10 @@ class Driver(SessionInReview):
         if isinstance(view.pending, FailedPending):
             view = self.tool.resume(self.session_id)
         if isinstance(view.pending, AgentPending) and self._planner is not None:
-            return self._planned(self._planner)
+            return self._plan(self._planner)
         return self._work() if isinstance(view.pending, WorkPending) else view
 
-    def _planned(self, planner: Planner) -> SessionView:
+    def _plan(self, planner: Planner) -> SessionView:
         """By whoever has that role; if that fails, the model goes on."""
         self.ui.line(Text("{who} plans", who=planner.who), style=Style.FAINT)
         try:
@@ -98,12 +98,12 @@ class Driver(SessionInReview):
         self.ui.show(work_lines(before, self.tool.get(self.session_id)))
         return view
 
-    def signed(self, key: Path, digest: str) -> SignedAnswer:
+    def sign(self, key: Path, digest: str) -> SignedAnswer:
         """Signs only what the digest covers: the session may have moved on since."""
         statement = self.tool.statement(self.session_id, self.person.user())
         if digest not in statement:
             raise SessionRace(session=self.name)
-        return signed(self.app, key, statement)
+        return sign_statement(self.app, key, statement)
 
     def tell_saved(self) -> None:
         self.ui.prose(Text("Everything is saved. Resume with:"))
@@ -175,24 +175,24 @@ class PlanningRequest(NamedTuple):
 
 def carry_out(driver: Driver, view: SessionView, order: PlanningRequest) -> int:
     """Carries out the order, runs the model, shows what is pending. Returns the exit code."""
-    view = _done(driver, view, order)
+    view = _carry_out_first(driver, view, order)
     if order.approve and isinstance(view.pending, ApprovalPending):
-        view = approved(driver, order.sign)
-    return answered(driver, view)
+        view = approve_summary(driver, order.sign)
+    return show_pending(driver, view)
 
 
-def _done(driver: Driver, view: SessionView, order: PlanningRequest) -> SessionView:
+def _carry_out_first(driver: Driver, view: SessionView, order: PlanningRequest) -> SessionView:
     tool, session_id = driver.tool, driver.session_id
     if order.cancel:
         return tool.cancel(session_id)
     view = driver.run_model(view)
     if order.answers is not None:
         try:
-            return _answered_all(driver, view, order.answers)
+            return _answer_all(driver, view, order.answers)
         except BadAnswers as error:
-            raise _kept(driver, error) from None
+            raise _add_saved(driver, error) from None
     if order.answer is not None:
-        return driver.run_model(_answered(driver, view, order))
+        return driver.run_model(_answer(driver, view, order))
     if order.skip:
         return driver.run_model(driver.skip(order.to))
     if order.reject is not None:
@@ -202,7 +202,7 @@ def _done(driver: Driver, view: SessionView, order: PlanningRequest) -> SessionV
     return view
 
 
-def _answered(driver: Driver, view: SessionView, order: PlanningRequest) -> SessionView:
+def _answer(driver: Driver, view: SessionView, order: PlanningRequest) -> SessionView:
     answer = order.answer or ""
     match view.pending:
         case DecisionPending(decision=decision):
@@ -219,7 +219,7 @@ def _answered(driver: Driver, view: SessionView, order: PlanningRequest) -> Sess
     return driver.answer(answer)  # raises: the session is over
 
 
-def _answered_all(driver: Driver, view: SessionView, given: Answers) -> SessionView:
+def _answer_all(driver: Driver, view: SessionView, given: Answers) -> SessionView:
     """Until a question or decision that the file does not answer."""
     while True:
         session = driver.tool.get(driver.session_id).session
@@ -228,17 +228,17 @@ def _answered_all(driver: Driver, view: SessionView, given: Answers) -> SessionV
                 reply = given.to_question(session.questions, number - 1)
                 if reply is None:
                     return view
-                view = driver.run_model(_replied(driver, question.id, reply))
+                view = driver.run_model(_reply(driver, question.id, reply))
             case DecisionPending(decision=decision, number=number):
                 reply = given.to_decision(session.decisions, number - 1)
                 if reply is None:
                     return view
-                view = driver.run_model(_decided(driver, decision.id, reply))
+                view = driver.run_model(_decide(driver, decision.id, reply))
             case _:
                 return view
 
 
-def _kept(driver: Driver, error: BadAnswers) -> BadAnswers:
+def _add_saved(driver: Driver, error: BadAnswers) -> BadAnswers:
     """Adds that the session exists and keeps the answers before the bad one."""
     why = Text(
         "{why}. The session is kept; resume with: {command}", why=error.details["why"], command=driver.command
@@ -246,7 +246,7 @@ def _kept(driver: Driver, error: BadAnswers) -> BadAnswers:
     return BadAnswers(what=error.details["what"], why=why)
 
 
-def _replied(driver: Driver, question_id: str, reply: GivenReply) -> SessionView:
+def _reply(driver: Driver, question_id: str, reply: GivenReply) -> SessionView:
     if reply.text is None:
         return driver.skip(question_id)
     try:
@@ -255,14 +255,14 @@ def _replied(driver: Driver, question_id: str, reply: GivenReply) -> SessionView
         refuse(reply.where, error.details["why"])
 
 
-def _decided(driver: Driver, decision_id: str, reply: GivenReply) -> SessionView:
+def _decide(driver: Driver, decision_id: str, reply: GivenReply) -> SessionView:
     try:
         return driver.decide(reply.text or "", reply.reason, decision_id)
     except BadAnswer as error:
         refuse(reply.where, error.details["why"])
 
 
-def approved(driver: Driver, key: Path | None) -> SessionView:
+def approve_summary(driver: Driver, key: Path | None) -> SessionView:
     """By a signature, or typed after seeing the summary."""
     if key is None:
         driver.app.workspace.signers.require_typing(f"{driver.command} --approve --sign KEY")
@@ -273,13 +273,13 @@ def approved(driver: Driver, key: Path | None) -> SessionView:
     driver.tell_agents_part()
     proof: Proof | None
     if key is not None:
-        proof = driver.signed(key, session.digest)
+        proof = driver.sign(key, session.digest)
     else:
         proof = typed_approval(LinePrompter(driver.app), session.digest)
     return driver.view() if proof is None else session.approve(proof)
 
 
-def answered(driver: Driver, view: SessionView) -> int:
+def show_pending(driver: Driver, view: SessionView) -> int:
     """Shows what is pending: a document for programs, text for people. Returns the exit code."""
     ui, pending = driver.ui, view.pending
     if ui.as_json:

@@ -16,16 +16,16 @@ from ringi.cli.planning.dialogue import Dialogue
 from ringi.cli.planning.driver import (
     Driver,
     PlanningRequest,
-    answered,
-    approved,
+    approve_summary,
     carry_out,
     interactive_or_json,
+    show_pending,
     show_sessions,
 )
 from ringi.cli.planning.forge import tell_forge
-from ringi.cli.planning.similar import offered
+from ringi.cli.planning.similar import offer_similar
 from ringi.cli.planning.typed import TypedLines
-from ringi.cli.ui import shown_lines
+from ringi.cli.ui import safe_lines
 from ringi.errors import Interrupted
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
@@ -55,7 +55,7 @@ def run(app: App, words: Sequence[str], options: dict[str, Any], then: Then) -> 
         return _show_prompt(app, words, options["resume"])
     seated = interactive_or_json(app)
     if options["resume"] == CHOOSE:
-        chosen = _chosen(app)
+        chosen = _choose_open(app)
         if chosen is None:
             return 0
         options["resume"] = chosen
@@ -63,9 +63,9 @@ def run(app: App, words: Sequence[str], options: dict[str, Any], then: Then) -> 
         require_long(options["resume"])
     order = _order(options)
     if options["resume"] is not None or options["file"] is not None:
-        return _go_on(app, _opened(app, options), order, then, seated=seated)
+        return _go_on(app, _open(app, options), order, then, seated=seated)
     text = text_of(" ".join(words))
-    view, offer = offered(app, text, seated=seated and not order.anything)
+    view, offer = offer_similar(app, text, seated=seated and not order.anything)
     view = view or app.workspace.planning.start(text, actor=app.actor)
     return _go_on(app, view, order, then, seated=seated, offer=offer)
 
@@ -86,20 +86,20 @@ def _show_prompt(app: App, words: Sequence[str], session: str | None) -> int:
             }
         )
     else:
-        for line in shown_lines(written(sent)):
+        for line in safe_lines(written(sent)):
             app.ui.line(line)
     return 0
 
 
-def _opened(app: App, given: dict[str, Any]) -> SessionView:
+def _open(app: App, given: dict[str, Any]) -> SessionView:
     """The session that the options name or import."""
     tool = app.workspace.planning
     if given["resume"] is None:
-        return _taken_in(app, given["file"])
+        return _import(app, given["file"])
     return tool.view(given["resume"]) if given["cancel"] else tool.resume(given["resume"])
 
 
-def _taken_in(app: App, file: str) -> SessionView:
+def _import(app: App, file: str) -> SessionView:
     """Imports it, and reports what differs from the file."""
     tool, data = app.workspace.planning, read_named(file)
     view = tool.take_in(data, file, actor=app.actor)
@@ -123,7 +123,7 @@ def _order(given: dict[str, Any]) -> PlanningRequest:
     )
 
 
-def started(
+def plan_request(
     app: App,
     words: str,
     then: Then,
@@ -133,12 +133,12 @@ def started(
     forge: ForgeTerms | None = None,
 ) -> int:
     """A new session that a run is to come from."""
-    view, offer = offered(app, words, seated=interactive_or_json(app), forge=forge)
+    view, offer = offer_similar(app, words, seated=interactive_or_json(app), forge=forge)
     view = view or app.workspace.planning.start(words, actor=app.actor, agent_brings=by_role, forge=forge)
-    return planned(app, view, then, key, offer)
+    return plan_session(app, view, then, key, offer)
 
 
-def planned(
+def plan_session(
     app: App, view: SessionView, then: Then, key: Path | None = None, offer: CachedPlanOffer | None = None
 ) -> int:
     """Drives a session that a run is to come from; an approved one is carried out at once.
@@ -153,18 +153,18 @@ def planned(
     if seated:
         return _talk(driver, view, then, at_once=True, key=key)
 
-    def signed() -> int:
+    def act() -> int:
         now = driver.run_model(view)
         if key is not None and isinstance(now.pending, ApprovalPending):
-            now = approved(driver, key)
+            now = approve_summary(driver, key)
         if isinstance(now.pending, ApprovedSession):
             return then(now.pending.run_id)
-        return _told(driver, answered(driver, now))
+        return _tell_where(driver, show_pending(driver, now))
 
-    return _saved(driver, signed)
+    return _until_interrupted(driver, act)
 
 
-def _told(driver: Driver, code: int) -> int:
+def _tell_where(driver: Driver, code: int) -> int:
     """Without a terminal, people answer where the request came from."""
     decided_there = tell_forge(driver.app, driver.session_id)
     terms = driver.tool.get(driver.session_id).facts.forge
@@ -201,18 +201,18 @@ def _go_on(
     driver = Driver(app, view.session_id, planner, offer)
     if seated and not order.anything:
         return _talk(driver, view, then)
-    return _saved(driver, lambda: _told(driver, carry_out(driver, view, order)))
+    return _until_interrupted(driver, lambda: _tell_where(driver, carry_out(driver, view, order)))
 
 
-def cancelled(app: App, name: str) -> int:
+def cancel_session(app: App, name: str) -> int:
     """A session that is over for good."""
     driver = Driver(app, app.workspace.planning.find(name))
     view = driver.tool.cancel(driver.session_id)
     tell_forge(app, driver.session_id, only_known=True)
-    return answered(driver, view)
+    return show_pending(driver, view)
 
 
-def _saved(driver: Driver, act: Callable[[], int]) -> int:
+def _until_interrupted(driver: Driver, act: Callable[[], int]) -> int:
     try:
         return act()
     except KeyboardInterrupt:
@@ -232,7 +232,7 @@ def _talk(
     return then(dialogue.run_id) if dialogue.run_id else code
 
 
-def _chosen(app: App) -> str | None:
+def _choose_open(app: App) -> str | None:
     """The person picks an open session by number; None if there are none. Without a terminal, only lists."""
     refs = app.workspace.planning.list(open_only=True)
     if app.ui.as_json:

@@ -10,7 +10,7 @@ from ringi.kernel.text import Text
 from ringi.sessions.document import SessionView
 
 
-def started_from_item(app: App, named: str, *, opens_change: bool) -> SessionView:
+def plan_item(app: App, named: str, *, opens_change: bool) -> SessionView:
     interactive_or_json(app)
     view, intake = start_from_item(app.workspace, named, opens_change=opens_change)
     app.ui.show(intake_lines(intake))

@@ -5,7 +5,7 @@ from typing import Final
 
 from ringi.cli.planning.driver import Driver
 from ringi.cli.planning.typed import PROMPT, TypedLines, plain, slip
-from ringi.cli.ui import help_lines, shown_lines
+from ringi.cli.ui import help_lines, safe_lines
 from ringi.errors import RingiError
 from ringi.kernel import codec
 from ringi.kernel.lines import Style, TextSpan
@@ -96,5 +96,5 @@ class SessionPrompter:
         """Word for word what the run gets."""
         session, plan = self._session.stored.session, self._session.pending.run_plan
         text = enhanced_instruction(session) + (f"\n\n{codec.pretty(plan).decode()}" if plan else "")
-        for line in shown_lines(text):
+        for line in safe_lines(text):
             self._ui.line(line, indent=2 if line else 0)

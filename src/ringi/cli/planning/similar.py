@@ -4,7 +4,7 @@ import sys
 
 from ringi.approvals.forge import ForgeTerms
 from ringi.cli.app import App
-from ringi.cli.ask import confirmed
+from ringi.cli.ask import confirm
 from ringi.cli.ui import cut
 from ringi.errors import BadBrought
 from ringi.kernel.lines import Style
@@ -28,10 +28,10 @@ def accepts(app: App, offer: CachedPlanOffer) -> bool:
     words = {"share": f"{offer.alike:.0%}", "age": age(offer.plan.made_at)}
     app.ui.prose(Text("There is a plan for a similar request ({share} alike, made {age}):", **words))
     app.ui.line(cut(" ".join(offer.plan.task.split()), app.ui.columns - 2), indent=2)
-    return confirmed(app, Text("Use it? [y/N]"))
+    return confirm(app, Text("Use it? [y/N]"))
 
 
-def offered(
+def offer_similar(
     app: App, words: str, *, seated: bool, forge: ForgeTerms | None = None
 ) -> tuple[SessionView | None, CachedPlanOffer | None]:
     """A session with the design of a similar request, if the person wants it; and what could be offered."""

@@ -54,14 +54,14 @@ class TypedLines:
         """
         self._forget()
         self._write(prompt)
-        with self._drawn_again(prompt):
-            return self._asked(prompt, reminder)
+        with self._redrawing(prompt):
+            return self._read_answer(prompt, reminder)
 
     def answer(self, question: Text) -> str:
         """In the line of the question."""
-        return self.ask(self._ui.styled(translate(question), "bold") + " ").strip()
+        return self.ask(self._ui.style_text(translate(question), "bold") + " ").strip()
 
-    def _asked(self, prompt: str, reminder: Reminder | None) -> str:
+    def _read_answer(self, prompt: str, reminder: Reminder | None) -> str:
         lines = [self._first(prompt, reminder) if reminder and not reminder.said else self._line()]
         pasted = False
         while True:
@@ -86,7 +86,7 @@ class TypedLines:
     def _first(self, prompt: str, reminder: Reminder) -> str:
         if not self._ready(reminder.after_sec):
             reminder.said = True
-            self._kept += self._unfinished()
+            self._kept += self._read_unfinished()
             self._ui.line()
             self._tell(reminder.words)
             self._write(prompt + visible(self._kept.decode("utf-8", "replace"), keep=""))
@@ -121,10 +121,10 @@ class TypedLines:
     def _more_at_once(self) -> bool:
         if not self._kept and not self._ready(_AT_ONCE_SEC):
             # The last line of a paste may lack its newline; the person sees it and presses Enter.
-            self._kept = self._unfinished()
+            self._kept = self._read_unfinished()
         return bool(self._kept) or self._ready(0)
 
-    def _unfinished(self) -> bytes:
+    def _read_unfinished(self) -> bytes:
         """The unfinished line: the terminal is switched for a moment so that it hands it over."""
         try:
             usual = termios.tcgetattr(self._fd)
@@ -144,7 +144,7 @@ class TypedLines:
 
     def _forget(self) -> None:
         """Discards what was typed before the question appeared, and says so."""
-        early = self._kept + self._unfinished()
+        early = self._kept + self._read_unfinished()
         self._kept = b""
         if words := early.decode("utf-8", "replace").strip():
             cut = words if len(words) <= _SHOWN else words[:_SHOWN] + "…"
@@ -157,7 +157,7 @@ class TypedLines:
         self._ui.prose(words, Style.WARNING)
 
     @contextlib.contextmanager
-    def _drawn_again(self, prompt: str) -> Iterator[None]:
+    def _redrawing(self, prompt: str) -> Iterator[None]:
         """After Ctrl-Z and fg, shows the prompt again; the terminal has dropped the line itself."""
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -196,15 +196,15 @@ def slip(text: str, commands: Iterable[str], options: Iterable[str] = ()) -> Tex
     if word in known or word in {option.strip().lower() for option in options}:
         return None
     if f"/{word}" in known:
-        return _meant(f"/{word}", word)
+        return _suggest(f"/{word}", word)
     if not _STROKED.fullmatch(word):
         return None
     if near := get_close_matches(word, known, n=1, cutoff=0.7):
-        return _meant(near[0], word)
+        return _suggest(near[0], word)
     return Text("There is no command {word}; with a space before it, it is an answer.", word=word)
 
 
-def _meant(command: str, word: str) -> Text:
+def _suggest(command: str, word: str) -> Text:
     return Text(
         "Did you mean {command}? With a space before it, {word} is an answer.", command=command, word=word
     )

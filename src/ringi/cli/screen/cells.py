@@ -8,19 +8,6 @@ from typing import Final, NamedTuple
 
 from ringi.cli.ui import width
 
-__all__ = [
-    "STYLES",
-    "Pieces",
-    "StyledText",
-    "broken",
-    "clip",
-    "has_many_colours",
-    "pad",
-    "restyled",
-    "sgr",
-    "width",
-]
-
 
 class StyledText(NamedTuple):
     """Translated and filtered, ready for the terminal."""
@@ -90,13 +77,13 @@ def clip(line: Pieces, columns: int, *, start: int = 0) -> Pieces:
             cut = text[max(0, start - column) : max(0, end - column)]
             column += len(text)
         else:
-            cut, column = _clipped(text, column, start, end)
+            cut, column = _clip_text(text, column, start, end)
         if cut:
             result.append(StyledText(cut, style))
     return tuple(result)
 
 
-def broken(line: Pieces, columns: int) -> list[Pieces]:
+def break_rows(line: Pieces, columns: int) -> list[Pieces]:
     """In rows of so many columns; a double-width character that does not fit begins the next one."""
     rows: list[list[StyledText]] = [[]]
     used = 0
@@ -117,7 +104,7 @@ def _begins_with_mark(text: str) -> bool:
     return bool(text) and width(text[0]) == 0
 
 
-def _clipped(text: str, column: int, start: int, end: int) -> tuple[str, int]:
+def _clip_text(text: str, column: int, start: int, end: int) -> tuple[str, int]:
     kept = []
     for character in text:
         size = width(character)
@@ -135,7 +122,7 @@ def _clipped(text: str, column: int, start: int, end: int) -> tuple[str, int]:
     return "".join(kept), column
 
 
-def restyled(line: Pieces, ranges: Sequence[tuple[int, int]], style: str) -> Pieces:
+def restyle(line: Pieces, ranges: Sequence[tuple[int, int]], style: str) -> Pieces:
     """Adds a style to the characters of these ranges, which are in order."""
     if not ranges:
         return line

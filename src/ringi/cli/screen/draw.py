@@ -5,11 +5,11 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ringi.cli.app import App
-from ringi.cli.screen.cells import Pieces, StyledText, broken, clip, pad, restyled, width
+from ringi.cli.screen.cells import Pieces, StyledText, break_rows, clip, pad, restyle
 from ringi.cli.screen.highlight import plain
 from ringi.cli.screen.terminal import Size
 from ringi.cli.screen.viewport import FileList, RowPlace, ScreenQuestion, TextPage, Viewport, visible_rows
-from ringi.cli.ui import cut
+from ringi.cli.ui import cut, width
 from ringi.kernel.lines import Line, Style, TextSpan
 from ringi.kernel.text import Text, translate, visible
 from ringi.kernel.text import show_value as words_of
@@ -71,7 +71,7 @@ class Highlights:
     def __init__(self) -> None:
         self._known: dict[str, tuple[Sequence[Pieces] | None, Sequence[Pieces] | None]] = {}
 
-    def known(self, section: DiffSection) -> bool:
+    def has(self, section: DiffSection) -> bool:
         return section.key in self._known
 
     def put(self, section: DiffSection, old: Sequence[Pieces] | None, new: Sequence[Pieces] | None) -> None:
@@ -118,16 +118,16 @@ def _above(view: Viewport, columns: int, rows: int) -> Iterator[Pieces]:
         return
     if rows >= _ROOM_FOR_WARNINGS and view.document.plan.rationale.strip():
         why = Text("why: {reason}", reason=" ".join(view.document.plan.rationale.split()))
-        yield _shortened((StyledText(shown(translate(why)), "dim"),), columns)
+        yield _shorten((StyledText(one_line(translate(why)), "dim"),), columns)
     roomy = rows >= _ROOM_FOR_WARNINGS
     if said := view.heading.said if roomy else (*view.heading.standing, *view.heading.said):
-        yield _shortened(_joined([_piece(one) for one in said]), columns)
+        yield _shorten(_join([_piece(one) for one in said]), columns)
     if roomy:
-        yield from (_shortened((_piece(one),), columns) for one in _warnings(view))
+        yield from (_shorten((_piece(one),), columns) for one in _warnings(view))
     yield _where(view, columns)
 
 
-def _shortened(line: Pieces, columns: int) -> Pieces:
+def _shorten(line: Pieces, columns: int) -> Pieces:
     """Marks the cut if the line does not fit; [i] shows all of it."""
     if sum(width(piece.text) for piece in line) <= columns:
         return line
@@ -219,14 +219,14 @@ class _Drawn:
             return [tuple(_other(section, row, gutter))]
         said = tuple(_file_line(view, section) if row.kind is RowKind.FILE else _other(section, row, gutter))
         if self._most > 1:
-            return wrapped(_matched(view, said), columns - 1)
-        return [_fitted(_matched(view, said), view.left, columns - 1)]
+            return wrap(_mark_matches(view, said), columns - 1)
+        return [_fit(_mark_matches(view, said), view.left, columns - 1)]
 
     def _code(self, row: Row, place: RowPlace, gutter: int) -> list[Pieces]:
         style, tint = _STYLES[row.kind], _TINTS.get(row.kind, "")
         sign = StyledText(_SIGNS[row.kind], f"bold {style} {tint}".strip())
         room = max(1, self._columns - 2 - gutter)
-        parts = broken(_code(self._view, place, room * self._most, self._highlights), room)
+        parts = break_rows(_code(self._view, place, room * self._most, self._highlights), room)
         goes_on = (StyledText(" " * gutter), StyledText("…", tint))
         return [
             (*(goes_on if number else (*_beside(row, gutter), sign)), *pad(part, room if tint else 0))
@@ -245,16 +245,16 @@ def _beside(row: Row, gutter: int) -> Iterator[StyledText]:
         yield StyledText(" ")
 
 
-def _matched(view: Viewport, line: Pieces) -> Pieces:
+def _mark_matches(view: Viewport, line: Pieces) -> Pieces:
     """What the person searches for stands out."""
     if view.matches is None:
         return line
-    return restyled(line, view.matches("".join(piece.text for piece in line)), "reverse")
+    return restyle(line, view.matches("".join(piece.text for piece in line)), "reverse")
 
 
 def _file_line(view: Viewport, section: DiffSection) -> Iterator[StyledText]:
     yield StyledText("▸ " if section.key in view.folded else "▾ ")
-    yield StyledText(shown(words_of(section.title)), f"bold {section.style}".strip())
+    yield StyledText(one_line(words_of(section.title)), f"bold {section.style}".strip())
     if section.loaded and (section.content.added or section.content.removed):
         yield StyledText(f"  +{section.content.added} -{section.content.removed}")
     if section.loaded and not section.content.fits:
@@ -274,15 +274,15 @@ def _other(section: DiffSection, row: Row, gutter: int) -> Iterator[StyledText]:
         place = Text("hunk {number} of {count}", number=row.hunk, count=section.hunks)
         numbers = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
         yield StyledText(f"{numbers}  {translate(place)}", "cyan")
-        yield StyledText(shown(row.data.decode("utf-8", "backslashreplace")[:_LONG]), "dim")
+        yield StyledText(one_line(row.data.decode("utf-8", "backslashreplace")[:_LONG]), "dim")
     elif row.kind is RowKind.MARK:
         yield StyledText(indent + translate(Text("(no newline at the end)")), "dim")
     elif row.kind is RowKind.COMMENT:
-        yield StyledText(indent + " » " + shown(words_of(row.note.text)), row.note.style)
+        yield StyledText(indent + " » " + one_line(words_of(row.note.text)), row.note.style)
     elif row.kind is RowKind.LABEL:
-        yield StyledText(indent + shown(words_of(row.note.text)), row.note.style)
+        yield StyledText(indent + one_line(words_of(row.note.text)), row.note.style)
     else:
-        yield StyledText("  " + shown(words_of(row.note.text)), row.note.style)
+        yield StyledText("  " + one_line(words_of(row.note.text)), row.note.style)
 
 
 def _conflict(found: ConflictHunk) -> Iterator[StyledText]:
@@ -309,11 +309,11 @@ def _code(view: Viewport, place: RowPlace, room: int, highlights: Highlights) ->
         )
     line = tuple(StyledText(piece.text, f"{piece.style} {tint}".strip()) for piece in coloured)
     if row.kind in _WORD_TINTS:
-        line = restyled(line, _shown_ranges(row.data, section.changed(place.row)), _WORD_TINTS[row.kind])
-    return _fitted(_matched(view, line), left, room)
+        line = restyle(line, _char_ranges(row.data, section.changed(place.row)), _WORD_TINTS[row.kind])
+    return _fit(_mark_matches(view, line), left, room)
 
 
-def _shown_ranges(data: bytes, ranges: Ranges) -> list[tuple[int, int]]:
+def _char_ranges(data: bytes, ranges: Ranges) -> list[tuple[int, int]]:
     """From bytes of a line to characters of what is shown of it."""
 
     def place(at: int) -> int:
@@ -322,7 +322,7 @@ def _shown_ranges(data: bytes, ranges: Ranges) -> list[tuple[int, int]]:
     return [(place(begin), place(end)) for begin, end in ranges]
 
 
-def _fitted(line: Pieces, left: int, room: int) -> Pieces:
+def _fit(line: Pieces, left: int, room: int) -> Pieces:
     """From column `left` on, with a mark that says how much is cut off."""
     size = sum(width(piece.text) for piece in line) - left
     if size <= room:
@@ -337,15 +337,18 @@ def _long(data: bytes, left: int, room: int, style: str) -> Pieces:
     text = data[: 4 * (left + room)].decode("utf-8", "backslashreplace")[left : left + room]
     rest = len(data) - left - room
     if rest <= 0:
-        return clip((StyledText(shown(text), style),), room)
+        return clip((StyledText(one_line(text), style),), room)
     more = f"…+{rest + len(str(rest)) + 2}"
-    return (*clip((StyledText(shown(text), style),), max(0, room - width(more))), StyledText(more, "reverse"))
+    return (
+        *clip((StyledText(one_line(text), style),), max(0, room - width(more))),
+        StyledText(more, "reverse"),
+    )
 
 
 def _below(view: Viewport, columns: int, rows: int) -> tuple[list[Pieces], Cursor]:
     """A failed check's output, the message, and the keys or the line being typed."""
     if view.question is not None:
-        return _asked(view, view.question, columns, rows)
+        return _question_lines(view, view.question, columns, rows)
     room = max(0, min(_MOST_OUTPUT, (rows - _ROOM_FOR_SUMMARY) // 2))
     lines = [_one(Text("{line}", line=line), "red", columns) for line in list(view.output)[-room:] if room]
     fitting = (keys for keys in map(translate, _keys(view)) if width(keys) <= columns)
@@ -353,11 +356,13 @@ def _below(view: Viewport, columns: int, rows: int) -> tuple[list[Pieces], Curso
     return [*lines, *_status(view, columns, rows), clip((StyledText(keys, "dim"),), columns)], None
 
 
-def _asked(view: Viewport, question: ScreenQuestion, columns: int, rows: int) -> tuple[list[Pieces], Cursor]:
-    asked = wrapped((StyledText(shown(translate(question.words)), "bold"),), columns)
+def _question_lines(
+    view: Viewport, question: ScreenQuestion, columns: int, rows: int
+) -> tuple[list[Pieces], Cursor]:
+    asked = wrap((StyledText(one_line(translate(question.words)), "bold"),), columns)
     room = max(0, rows - len(asked) - 3)
     above = [
-        line for one in question.above for line in wrapped((StyledText(shown(translate(one))),), columns)
+        line for one in question.above for line in wrap((StyledText(one_line(translate(one))),), columns)
     ]
     if question.editor is None:
         return [*above[:room], *_status(view, columns, rows), *asked], None
@@ -378,18 +383,18 @@ def _keys(view: Viewport) -> tuple[Text, ...]:
 def _status(view: Viewport, columns: int, rows: int) -> list[Pieces]:
     """The message and the state of the checks: in one line if there is room, else in two."""
     found = [_piece(one) for one in (view.message, view.checks) if one]
-    together = _joined(found)
+    together = _join(found)
     fits = sum(width(piece.text) for piece in together) <= columns
-    lines = [together] if fits else [_joined([one]) for one in found]
+    lines = [together] if fits else [_join([one]) for one in found]
     most = _MOST_STATUS if rows >= _ROOM_FOR_WARNINGS else 1
-    return [row for line in lines for row in wrapped(line, columns)][:most]
+    return [row for line in lines for row in wrap(line, columns)][:most]
 
 
-def _joined(pieces: Sequence[StyledText]) -> Pieces:
+def _join(pieces: Sequence[StyledText]) -> Pieces:
     line: list[StyledText] = []
     for piece in pieces:
         line += [StyledText(" · ")] if line else []
-        line.append(StyledText(shown(piece.text), piece.style))
+        line.append(StyledText(one_line(piece.text), piece.style))
     return tuple(line)
 
 
@@ -399,7 +404,7 @@ def _files(view: Viewport, files: FileList, columns: int, rows: int) -> list[Pie
     for number in files.visible(height, count):
         mark = StyledText("▌" if number == files.cursor else " ", "bold cyan")
         found.append(
-            clip((mark, *_fitted(tuple(_file_line(view, view.shown[number])), 0, columns - 1)), columns)
+            clip((mark, *_fit(tuple(_file_line(view, view.shown[number])), 0, columns - 1)), columns)
         )
     title = StyledText(translate(Text("Files")), "bold")
     where = f"{translate(_FILE_KEYS)}   {files.cursor + 1}/{count}"
@@ -409,7 +414,7 @@ def _files(view: Viewport, files: FileList, columns: int, rows: int) -> list[Pie
 
 def _page(view: Viewport, page: TextPage, columns: int, rows: int) -> list[Pieces]:
     height = max(1, rows - 2)
-    lines = _wrapped_page(page, columns)
+    lines = _wrap_page(page, columns)
     view.page_top = max(0, min(view.page_top, len(lines) - height))
     found = lines[view.page_top : view.page_top + height]
     last = min(len(lines), view.page_top + height)
@@ -419,11 +424,11 @@ def _page(view: Viewport, page: TextPage, columns: int, rows: int) -> list[Piece
 
 
 @lru_cache(maxsize=1)
-def _wrapped_page(page: TextPage, columns: int) -> list[Pieces]:
-    return [row for line in page.lines for row in wrapped(line, columns)]
+def _wrap_page(page: TextPage, columns: int) -> list[Pieces]:
+    return [row for line in page.lines for row in wrap(line, columns)]
 
 
-def wrapped(line: Pieces, columns: int) -> list[Pieces]:
+def wrap(line: Pieces, columns: int) -> list[Pieces]:
     """Wrapped between words if possible; later lines are indented."""
     text = "".join(piece.text for piece in line)
     if width(text) <= columns:
@@ -469,10 +474,10 @@ def _piece(span: TextSpan) -> StyledText:
 
 
 def _one(text: Text, style: str, columns: int) -> Pieces:
-    return clip((StyledText(shown(translate(text)), style),), columns)
+    return clip((StyledText(one_line(translate(text)), style),), columns)
 
 
-def shown(text: str) -> str:
+def one_line(text: str) -> str:
     """One line, safe to print and as wide as it looks."""
     return visible(text.expandtabs(_TAB), keep="")
 
@@ -488,5 +493,5 @@ def info_page(app: App, ref: PlanRef, document: PlanDocument, preview: PlanPrevi
 
 
 def _pieces(line: Line) -> Pieces:
-    pieces = (StyledText(shown(words_of(span.text)), span.style) for span in line.spans)
+    pieces = (StyledText(one_line(words_of(span.text)), span.style) for span in line.spans)
     return (StyledText(" " * line.indent), *pieces)

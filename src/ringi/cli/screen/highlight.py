@@ -11,7 +11,8 @@ from functools import lru_cache
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.cli.screen.cells import Pieces, StyledText, width
+from ringi.cli.screen.cells import Pieces, StyledText
+from ringi.cli.ui import width
 from ringi.kernel.text import visible
 
 if TYPE_CHECKING:
@@ -87,13 +88,13 @@ def highlighting_by(
 ) -> Generator[None, None, list[Pieces] | None]:
     lines = _LineBuilder()
     try:
-        tokens = _lexed(lexer, text)
+        tokens = _lex(lexer, text)
         for _ in range(limits.steps):
             yield
             with _at_most(limits.most_sec):
                 if lines.take(tokens, time.process_time() + limits.step_sec):
                     # Reject a lexer that drops or adds text.
-                    return lines.ended() if "".join(lines.text) == text else None
+                    return lines.finish() if "".join(lines.text) == text else None
     except (*_LEXER_FAULTS, _TimeIsUp):
         pass
     return None
@@ -101,10 +102,10 @@ def highlighting_by(
 
 def plain(text: str) -> Pieces:
     """A line without styles, filtered, with tabs expanded as in `highlight`."""
-    return (StyledText(_shown(text, 0)),)
+    return (StyledText(_expand(text, 0)),)
 
 
-def _lexed(lexer: "Lexer", text: str) -> Iterator[tuple[int, object, str]]:
+def _lex(lexer: "Lexer", text: str) -> Iterator[tuple[int, object, str]]:
     # Not `get_tokens`, which normalises newlines and drops a byte-order mark.
     yield from lexer.get_tokens_unprocessed(text)
 
@@ -151,7 +152,7 @@ class _LineBuilder:
             if number:
                 self._end_line()
             if piece:
-                shown = _shown(piece, self._column)
+                shown = _expand(piece, self._column)
                 self._column += width(shown)
                 _add(self._pieces, shown, style)
 
@@ -159,7 +160,7 @@ class _LineBuilder:
         self._lines.append(tuple(self._pieces))
         self._pieces, self._column = [], 0
 
-    def ended(self) -> list[Pieces]:
+    def finish(self) -> list[Pieces]:
         self._end_line()
         return self._lines
 
@@ -171,7 +172,7 @@ def _add(pieces: list[StyledText], text: str, style: str) -> None:
         pieces.append(StyledText(text, style))
 
 
-def _shown(text: str, column: int) -> str:
+def _expand(text: str, column: int) -> str:
     first, *others = visible(text).split("\t")
     for other in others:
         first += " " * (_TAB - (column + width(first)) % _TAB) + other

@@ -80,7 +80,7 @@ class KeyReader:
             self._pasted += self._kept
             self._kept.clear()
             self._pasting = False
-            return iter(filter(None, [self._pasted_text()]))
+            return iter(filter(None, [self._take_pasted()]))
         alone = self._kept == b"\x1b"
         if not self._inside_sequence():
             self._kept.clear()
@@ -100,12 +100,12 @@ class KeyReader:
         """The length and the name of the first key; zero and empty if it is incomplete."""
         first = self._kept[0]
         if first == _ESC:
-            return self._escaped()
+            return self._read_escape()
         if first < _FIRST_PRINTABLE or first == 0x7F:  # noqa: PLR2004  # the delete character
             return 1, _CONTROLS.get(first, "")
         return (1, chr(first)) if first < _FIRST_OF_MANY_BYTES else _character(self._kept, 0)
 
-    def _escaped(self) -> tuple[int, str]:
+    def _read_escape(self) -> tuple[int, str]:
         kept = self._kept
         if len(kept) == 1:
             return 0, ""
@@ -144,14 +144,14 @@ class KeyReader:
         console, parameters, final = found.groups()
         if console:
             return found.end(), f"f{console[1] - 0x40}"
-        return found.end(), _named(bytes(parameters), bytes(final))
+        return found.end(), _name_key(bytes(parameters), bytes(final))
 
     def _paste(self) -> tuple[int, str]:
         end = self._kept.find(_PASTE_ENDS)
         if end >= 0:
             self._take(self._kept[:end])
             self._pasting = False
-            return end + len(_PASTE_ENDS), self._pasted_text()
+            return end + len(_PASTE_ENDS), self._take_pasted()
         # Part of the terminator may have arrived.
         sure = max(0, len(self._kept) - len(_PASTE_ENDS) + 1)
         self._take(self._kept[:sure])
@@ -160,7 +160,7 @@ class KeyReader:
     def _take(self, data: bytearray) -> None:
         self._pasted += data[: _MOST_PASTED - len(self._pasted)]
 
-    def _pasted_text(self) -> str:
+    def _take_pasted(self) -> str:
         text = self._pasted.decode("utf-8", "replace")
         self._pasted.clear()
         if self._unwanted:
@@ -169,7 +169,7 @@ class KeyReader:
         return "paste:" + text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _named(parameters: bytes, final: bytes) -> str:
+def _name_key(parameters: bytes, final: bytes) -> str:
     if final == b"~":
         number = parameters.split(b";")[0]
         return _BY_NUMBER.get(int(number), "") if number.isdigit() and len(number) < 4 else ""  # noqa: PLR2004

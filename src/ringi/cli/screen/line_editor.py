@@ -2,7 +2,8 @@
 
 from typing import Final, Literal
 
-from ringi.cli.screen.cells import Pieces, StyledText, clip, width
+from ringi.cli.screen.cells import Pieces, StyledText, clip
+from ringi.cli.ui import width
 from ringi.kernel.text import visible
 
 _PASTED: Final = "paste:"

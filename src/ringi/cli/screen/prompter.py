@@ -121,7 +121,7 @@ class ScreenPrompter:
                 self._finder.search(self.ask(Text("Search for:"), start=self._finder.words))
             elif (
                 not self._finder.took(key)
-                and not _moved(self.view, key, self._terminal.size.rows)
+                and not _move(self.view, key, self._terminal.size.rows)
                 and key in _ACTS
             ):
                 self.view.message = None
@@ -235,7 +235,7 @@ class ScreenPrompter:
         self.view.page = info_page(self._app, plan.ref, plan.document, preview)
 
     def edit(self, path: str, data: bytes, line: int) -> tuple[bytes, int]:
-        with self._terminal.suspended():
+        with self._terminal.suspend():
             return editor.edit(path, data, self._app.environment, line)
 
     def watch(self, checks: RunningChecks, done: Callable[[], None], *, until_end: bool = False) -> bool:
@@ -302,8 +302,8 @@ class Idle:
             self._view.warnings = warnings_of(self._plan, self.overlaps)
             yield
         for section in self._seen if self._colour else ():
-            if not self.highlights.known(section):
-                yield from _highlighted(section, self.highlights)
+            if not self.highlights.has(section):
+                yield from _highlight_section(section, self.highlights)
                 yield
         sections = self._view.sections
         for section in sections:
@@ -313,7 +313,7 @@ class Idle:
         self._plan.stale = stale_paths(document, sections)
 
 
-def _highlighted(section: DiffSection, highlights: Highlights) -> Iterator[None]:
+def _highlight_section(section: DiffSection, highlights: Highlights) -> Iterator[None]:
     """A little at a time, so that no key waits for it."""
     old = yield from _lines(section.path, section.content.old)
     new = yield from _lines(section.path, section.content.new)
@@ -400,7 +400,7 @@ def _list_key(view: Viewport, files: FileList, key: str) -> None:
             jump(view, files.cursor)
 
 
-def _moved(view: Viewport, key: str, rows: int) -> bool:
+def _move(view: Viewport, key: str, rows: int) -> bool:
     page = max(1, rows - _PAGE // 2)
     steps = {"j": 1, "down": 1, "k": -1, "up": -1, "pgdn": page, " ": page, "pgup": -page}
     view.reach = 0
@@ -418,11 +418,11 @@ def _moved(view: Viewport, key: str, rows: int) -> bool:
     elif key in {"N", "tab", "P", "backtab"}:
         to_section(view, 1 if key in {"N", "tab"} else -1)
     else:
-        return _arranged(view, key)
+        return _arrange(view, key)
     return True
 
 
-def _arranged(view: Viewport, key: str) -> bool:
+def _arrange(view: Viewport, key: str) -> bool:
     """Whether the key is about how the plan is shown."""
     if key == "enter":
         fold(view)

@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, Self
 
-from ringi.cli.screen.cells import Pieces, clip, sgr, width
+from ringi.cli.screen.cells import Pieces, clip, sgr
 from ringi.cli.screen.keyboard import KeyReader
+from ringi.cli.ui import width
 from ringi.kernel.process.signals import SignalPipe
 from ringi.kernel.text import deceiving
 
@@ -51,7 +52,7 @@ class Wakeups(SignalPipe):
         self._collect()
         return not _STOPPING.isdisjoint(self._noted)
 
-    def taken(self, *numbers: int) -> bool:
+    def take(self, *numbers: int) -> bool:
         """Whether one of these signals came since the last call."""
         self._collect()
         found = not self._noted.isdisjoint(numbers)
@@ -59,7 +60,7 @@ class Wakeups(SignalPipe):
         return found
 
     def woken(self) -> bool:
-        return self.taken(_WAKE)
+        return self.take(_WAKE)
 
     def _collect(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -154,7 +155,7 @@ class Terminal:
             if line != self._shown[row]:
                 self._shown[row] = line
                 # Clear before writing: after a full row, clearing to the end would erase the last character.
-                shown = _rendered(line, colour=self._colour, many=self._many_colours)
+                shown = _render(line, colour=self._colour, many=self._many_colours)
                 out.append(f"\x1b[{row + 1};1H\x1b[2K{shown}")
         if out or cursor != self._cursor or self._drawn_size is None:
             out.append(_cursor_at(cursor, size))
@@ -170,7 +171,7 @@ class Terminal:
         """
         until = None if timeout is None else time.monotonic() + timeout
         while True:
-            if found := self._found():
+            if found := self._next_event():
                 return found
             patience = self._reader.patience
             due = None if patience is None else self._last_read + patience
@@ -183,7 +184,7 @@ class Terminal:
             elif due is not None and now >= due:
                 self._keys.extend(self._reader.flush())
             elif until is not None and now >= until:
-                return self._found()
+                return self._next_event()
 
     def wake(self) -> None:
         """Makes `key` answer "wake"; any thread may call it."""
@@ -197,7 +198,7 @@ class Terminal:
         self._reader.forget()
 
     @contextlib.contextmanager
-    def suspended(self) -> Iterator[None]:
+    def suspend(self) -> Iterator[None]:
         """Gives the terminal back to the person, for example for an editor; redraws everything afterwards."""
         self._leave()
         try:
@@ -205,7 +206,7 @@ class Terminal:
                 yield
         finally:
             # A Ctrl-C typed there was meant for the other program.
-            self._wakeups.taken(signal.SIGINT, signal.SIGCONT)
+            self._wakeups.take(signal.SIGINT, signal.SIGCONT)
             self._take_over()
             self.discard_pending()
 
@@ -213,21 +214,21 @@ class Terminal:
         """Stops as a job of the shell; redraws everything on return."""
         self._leave()
         self._wakeups.stop_as_job()
-        self._wakeups.taken(signal.SIGCONT)
+        self._wakeups.take(signal.SIGCONT)
         self._take_over()
 
-    def _found(self) -> str:
+    def _next_event(self) -> str:
         if self._wakeups.stopped:
             return "stop"
         if self._gone:
             return "eof"
-        if self._wakeups.taken(signal.SIGTSTP):
+        if self._wakeups.take(signal.SIGTSTP):
             self.suspend_self()
             return "resize"
-        if self._wakeups.taken(signal.SIGCONT):
+        if self._wakeups.take(signal.SIGCONT):
             self._take_over()  # the shell reset the modes while we were stopped
             return "resize"
-        if self._wakeups.taken(signal.SIGWINCH) or self.size != self._known_size:
+        if self._wakeups.take(signal.SIGWINCH) or self.size != self._known_size:
             self._known_size = self.size
             self._drawn_size = None
             return "resize"
@@ -275,13 +276,13 @@ class Terminal:
             wait = None if until is None else max(0.0, until - time.monotonic())
             ready, free, _ = select.select([self._wakeups.reader], [self._sink], [], wait)
             if free:
-                data = self._written(data)
+                data = self._write_some(data)
             elif ready:
-                self._wakeups.taken()
+                self._wakeups.take()
             else:
                 return
 
-    def _written(self, data: bytes) -> bytes:
+    def _write_some(self, data: bytes) -> bytes:
         try:
             return data[os.write(self._sink, data[: select.PIPE_BUF]) :]
         except BlockingIOError:
@@ -295,7 +296,7 @@ class Terminal:
             os.close(self._sink)
 
 
-def _rendered(line: Pieces, *, colour: bool, many: bool) -> str:
+def _render(line: Pieces, *, colour: bool, many: bool) -> str:
     parts = []
     for text, style in line:
         codes = sgr(style, colour=colour, many=many)

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.cli.screen.cells import STYLES, Pieces, StyledText, clip, has_many_colours, pad, sgr, width
+from ringi.cli.screen.cells import STYLES, Pieces, StyledText, clip, has_many_colours, pad, sgr
+from ringi.cli.ui import width
 from tests.tables import each
 
 letters = st.sampled_from([*"ab 1", *"稟議ｱあ", "é", "\u0301", "\u3099", "🎉", "\uff48", "\t", "\x1b"])

@@ -3,8 +3,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ringi.cli.screen.cells import StyledText, broken, width
-from ringi.cli.screen.draw import Highlights, screen, wrapped
+from ringi.cli.screen.cells import StyledText, break_rows
+from ringi.cli.screen.draw import Highlights, screen, wrap
 from ringi.cli.screen.help import help_page
 from ringi.cli.screen.highlight import highlight
 from ringi.cli.screen.line_editor import LineEditor
@@ -21,7 +21,7 @@ from ringi.cli.screen.viewport import (
     visible_rows,
     widen,
 )
-from ringi.cli.ui import cut
+from ringi.cli.ui import cut, width
 from ringi.kernel.lines import TextSpan
 from ringi.kernel.text import Text, deceiving
 from ringi.patch.render import FileSide, render
@@ -192,7 +192,7 @@ def test_after_a_change_the_cursor_stays_near() -> None:
 @given(st.text("ab 日本 ", max_size=200), st.integers(3, 60))
 def test_wrapping_loses_nothing(text: str, columns: int) -> None:
     line = (StyledText("  "), StyledText(text, "red"))
-    found = wrapped(line, columns)
+    found = wrap(line, columns)
     assert all(sum(width(span.text) for span in one) <= columns for one in found)
     letters = ["".join(span.text for one in lines for span in one) for lines in (found, [line])]
     assert letters[0].replace(" ", "") == letters[1].replace(" ", "")
@@ -207,7 +207,7 @@ def test_the_keys_are_explained() -> None:
 @given(st.lists(NASTY, max_size=5), st.integers(2, 40))
 def test_nothing_of_a_wrapped_line_is_lost(texts: list[str], columns: int) -> None:
     line = tuple(StyledText(cut(text, 200), str(number)) for number, text in enumerate(texts))
-    rows = broken(line, columns)
+    rows = break_rows(line, columns)
     assert "".join(piece.text for row in rows for piece in row) == "".join(piece.text for piece in line)
     assert all(sum(width(piece.text) for piece in row) <= columns for row in rows)
 

@@ -1,8 +1,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ringi.cli.screen.cells import width
 from ringi.cli.screen.line_editor import LineEditor
+from ringi.cli.ui import width
 
 
 def typed(*keys: str, text: str = "") -> LineEditor:

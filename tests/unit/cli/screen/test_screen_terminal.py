@@ -35,7 +35,7 @@ with Terminal(colour=True) as terminal:
         seen.append(key)
         if key == "ctrl-z": terminal.suspend_self()
         if key == "e":
-            with terminal.suspended():
+            with terminal.suspend():
                 subprocess.run(["sh", "-c", sys.argv[1]])
         if key == "!": raise ValueError("oh")
         if key in ("stop", "eof", "q", ""): break
