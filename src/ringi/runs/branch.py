@@ -28,7 +28,7 @@ from ringi.kernel.places import Places
 from ringi.kernel.process.durable import DurableGit, durable, sync_refs
 from ringi.kernel.process.environment import CACHE_VARIABLE
 from ringi.kernel.process.erase import erase
-from ringi.kernel.process.git import Git, keep, names_in, quote, require_version, settings
+from ringi.kernel.process.git import Git, keep, names_in, override, quote, require_version, settings
 from ringi.kernel.process.ref_files import glance, read_ref
 from ringi.kernel.process.refs import commit_at, commits_at, is_whole
 from ringi.kernel.process.repository import Repository, read_small
@@ -145,10 +145,14 @@ def main_of_remotes(root: Path) -> frozenset[str]:
 
 def dirty_files(root: Path) -> tuple[str, ...]:
     """Files that differ from the newest commit, without ignored ones; not all of very many."""
-    git = Git(_repository(root).git_dir, root, personal=True)
-    off = [word for name in _filters(git) for word in ("-c", f"{name}=")]
+    git_dir = _repository(root).git_dir
+    off = dict[str, str]()
+    for name in _filters(Git(git_dir, root, personal=True)):
+        # Git stops at a filter that is required and empty.
+        off |= {name: "", name.rpartition(".")[0] + ".required": "false"}
+    git = Git(git_dir, root, personal=True, variables=override(off))
     words = ("status", "--porcelain", "-z", "--untracked-files=normal", "--no-renames")
-    out = git.run(*off, *words, "--ignore-submodules=all")
+    out = git.run(*words, "--ignore-submodules=all")
     names = [os.fsdecode(line[3:]) for line in names_in(out)]
     return tuple(name for name in names if name.split("/", 1)[0] != OWN)[:_MOST_NAMED]
 

@@ -300,13 +300,15 @@ def test_files_that_differ_from_the_newest_commit(repo: Path) -> None:
     assert set(dirty_files(repo)) == {"README.md", ".gitignore"}
 
 
-def test_looking_starts_no_filter(repo: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["evil", "a=b", "a.clean=x", "=", 'q"uote\\'])
+def test_looking_starts_no_filter(repo: Path, tmp_path: Path, name: str) -> None:
     ran = tmp_path / "ran"
-    (repo / ".gitattributes").write_text("* filter=evil\n")
+    (repo / ".gitattributes").write_text(f"* filter={name}\n")
     git(repo, "add", "-A")
     git(repo, "commit", "-qm", "attributes")
-    for name in ("clean", "smudge"):
-        git(repo, "config", f"filter.evil.{name}", f"touch {ran}; cat")
+    for key in ("clean", "smudge", "process"):
+        git(repo, "config", f"filter.{name}.{key}", f"touch {ran}; cat")
+    git(repo, "config", f"filter.{name}.required", "true")
     (repo / "README.md").write_text("# Other!\n")
     assert dirty_files(repo) == ("README.md",)
     made = branch(repo)

@@ -191,6 +191,14 @@ class Running:
         return finished.out
 
 
+def override(values: Mapping[str, str]) -> dict[str, str]:
+    """Variables that set configuration. Words after `-c` cannot: a name there ends at its first `=`."""
+    variables = {"GIT_CONFIG_COUNT": str(len(values))}
+    for number, (name, value) in enumerate(values.items()):
+        variables |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
+
+
 def settings(git: Git, pattern: str) -> dict[tuple[str, str], str]:
     """The settings whose names match, by scope (system, global, local …) and name."""
     finished = git.attempt("config", "-z", "--includes", "--show-scope", "--get-regexp", pattern)
