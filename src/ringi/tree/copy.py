@@ -462,7 +462,10 @@ def _refusal(copy: WorkCopy, path: str, change: TreeChange) -> Text | None:
 
 
 def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
-    """What is neither file, folder nor link. Also tells git about files written very early (see `doubt`)."""
+    """What is neither file, folder nor link. Also tells git about files written very early (see `doubt`).
+
+    Raises CopyFailed for a pipe at which git would wait.
+    """
     for step in walk(tree):
         if not step.folder and ".git" in step.inner:
             step.inner.remove(".git")
@@ -472,8 +475,10 @@ def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
                     doubt(entry, step.at, laid_at)
                 elif not entry.is_dir(follow_symlinks=False) and not entry.is_symlink():
                     inside = step.path(entry.name)
-                    if any(part.startswith(".git") for part in inside.split("/")):
-                        os.unlink(entry.name, dir_fd=step.at)  # git would open it and could block forever
+                    if stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode) and "/.git" in f"/{inside}":
+                        # Not deleted: an agent may work here, and what is at this path can change at any time.
+                        why = Text("git would wait for the pipe {path}; delete it there", path=tree / inside)
+                        raise CopyFailed(why=why)
                     yield inside
 
 

@@ -35,3 +35,17 @@ def test_no_depth_ends_it_and_what_is_out_of_reach_is_told(tmp_path):
 
 def test_what_is_not_there_has_no_folders(tmp_path):
     assert list(walk(tmp_path / "none")) == []
+
+
+def test_a_folder_swapped_for_a_link_in_the_middle_is_not_entered(tmp_path):
+    tree, outside = tmp_path / "tree", tmp_path / "outside"
+    for top in (tree / "a", outside):
+        (top / "b" / "c").mkdir(parents=True)
+        (top / "b" / "c" / f"in-{top.name}").touch()
+    names = []
+    for step in walk(tree):
+        names += [entry.name for entry in step.entries]
+        if step.folder == "a":
+            (tree / "a").rename(tree / "moved")
+            (tree / "a").symlink_to(outside)
+    assert names == ["a", "b"]

@@ -515,6 +515,10 @@ class TestDifference:
         write(copy.tree, {"a": "2", "n/x": "3"})
         (copy.tree / name).parent.mkdir(exist_ok=True)
         os.mkfifo(copy.tree / name)
+        with pytest.raises(CopyFailed) as refused:
+            copy.difference()
+        assert str(copy.tree / name) in str(refused.value)
+        (copy.tree / name).unlink()
         assert changed(copy) == {"a": b"2", "n/x": b"3"}
 
     def test_unreadable_is_not_deleted(self, tmp_path):

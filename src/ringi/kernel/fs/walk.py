@@ -46,11 +46,23 @@ def walk(top: Path, closed: Callable[[str], None] = lambda _: None) -> Iterator[
         os.close(start)
 
 
+def _open_below(folder: str, start: int) -> int:
+    """Through no link in any part, though a process may be swapping folders for links meanwhile."""
+    at = os.open(".", _FOLDER, dir_fd=start)
+    for part in folder.split("/") if folder else ():
+        try:
+            inner = os.open(part, _FOLDER, dir_fd=at)
+        finally:
+            os.close(at)
+        at = inner
+    return at
+
+
 def _enter(folder: str, start: int) -> WalkedFolder | None:
     if len(os.fsencode(folder)) > LONGEST_WALKED:
         return None
     try:
-        at = os.open(folder or ".", _FOLDER, dir_fd=start)
+        at = _open_below(folder, start)
     except OSError:
         return None
     try:
