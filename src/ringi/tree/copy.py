@@ -21,7 +21,7 @@ from ringi.kernel.fs import read_bounded, replace_file, walk
 from ringi.kernel.process.ancestors import process_start
 from ringi.kernel.process.environment import CACHE_VARIABLE, STATE_VARIABLE
 from ringi.kernel.process.erase import erase, erase_later
-from ringi.kernel.process.git import ABSENT, Git, TreeChange
+from ringi.kernel.process.git import ABSENT, TreeChange
 from ringi.kernel.text import Text, why_failed
 from ringi.tree.copy_layout import (
     carriable,
@@ -318,12 +318,12 @@ class WorkCopy:
         commit = head_of(git_dir)
         if commit is None or commit == self.record.head:
             return None
-        reader = Git(self.shadow.git_dir, more_objects=git_dir / "objects", time_limit=20)
         try:
             self.shadow.guard_again()
             if self.shadow.git.attempt("cat-file", "-e", commit).code == 0:
                 return None  # another existing commit was checked out
-            told = reader.run("log", "-1", "--no-show-signature", "--format=%s%x00%b", commit, "--")
+            words = ("log", "-1", "--no-show-signature", "--format=%s%x00%b", commit, "--")
+            told = self.shadow.read_commit(git_dir / "objects", *words)
         except RingiError:
             return None
         subject, _, body = told.decode("utf-8", "replace").partition("\0")
@@ -475,11 +475,16 @@ def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
                     doubt(entry, step.at, laid_at)
                 elif not entry.is_dir(follow_symlinks=False) and not entry.is_symlink():
                     inside = step.path(entry.name)
-                    if stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode) and "/.git" in f"/{inside}":
-                        # Not deleted: an agent may work here, and what is at this path can change at any time.
-                        why = Text("git would wait for the pipe {path}; delete it there", path=tree / inside)
+                    if _blocks_git(inside) and stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode):
+                        # Not deleted: an agent may be at work here.
+                        why = Text("git would wait for the pipe {path}; delete it", path=tree / inside)
                         raise CopyFailed(why=why)
                     yield inside
+
+
+def _blocks_git(inside: str) -> bool:
+    """Whether git opens what is there without asking what it is."""
+    return inside.rpartition("/")[2] in {".gitignore", ".gitattributes"} or "/.git/" in inside
 
 
 def _changed_own_files(copy: WorkCopy) -> list[str]:

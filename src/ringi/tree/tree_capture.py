@@ -8,12 +8,14 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.errors import CopyFailed
 from ringi.kernel.fs import FileTooLarge, NotRegular, read_bounded, walk
+from ringi.kernel.process import sandbox
+from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.git import (
     TIME_LIMIT,
     Git,
@@ -30,6 +32,7 @@ from ringi.kernel.process.git import (
     tree_changes,
 )
 from ringi.kernel.process.repository import Repository, read_small
+from ringi.kernel.process.sandbox import How, Mount
 from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text
 from ringi.tree.objects import Hold, KeptObjects
@@ -97,10 +100,14 @@ class PrivateGit:
         Folders end in a slash.
         """
         rules = f"--exclude-from={patterns}" if patterns else "--exclude-standard"
-        out = self.git.run("ls-files", "-z", "-o", "-i", rules, "--directory")
+        out = self.reader().run("ls-files", "-z", "-o", "-i", rules, "--directory")
         names = [name for name in names_in(out) if not _own(name)]
         kept = set(self.without_ignored(names)) if patterns else ()
         return tuple(sorted(os.fsdecode(name) for name in names if name not in kept))
+
+    def reader(self, index: Path | None = None) -> Git:
+        """The git for everything that reads the work tree."""
+        return Git(self.git_dir, self.work_tree, index=index)
 
     def _refresh(self) -> None:
         """Reads the surroundings before each capture, if they can change."""
@@ -115,7 +122,7 @@ class PrivateGit:
 
     def _capture(self) -> CapturedTree:
         self._index.borrow()
-        git = Git(self.git_dir, self.work_tree, index=self._index.following)
+        git = self.reader(self._index.following)
         mark = self._tracked_mark()
         places = self._index.places() or _places(
             names_in(git.run("ls-files", "-z")) if self._index.current.exists() else ()
@@ -220,7 +227,7 @@ class PrivateGit:
     def without_ignored(self, names: list[bytes]) -> list[bytes]:
         if not names:
             return []
-        answer = self.git.attempt("check-ignore", "-z", "--stdin", stdin=join_names(names))
+        answer = self.reader().attempt("check-ignore", "-z", "--stdin", stdin=join_names(names))
         ignored = set(names_in(answer.out))
         return [name for name in names if name not in ignored]
 
@@ -454,8 +461,27 @@ def _tracked_files(listing: bytes) -> set[bytes]:
 @lru_cache(4)
 def _tracked_in(git_dir: Path, work_tree: Path, index: Path, _mark: tuple[int, ...]) -> frozenset[bytes]:
     """The files of an index in a copy; none if git cannot read it. Asked again if its mark is another."""
-    listing = Git(git_dir, work_tree, index=index, time_limit=60).attempt("ls-files", "-s", "-z")
+    confined = partial(_confine, git_dir, work_tree)
+    git = Git(git_dir, work_tree, index=index, time_limit=60, confined=confined)
+    listing = git.attempt("ls-files", "-s", "-z")
     return frozenset(_tracked_files(listing.out)) if listing.code == 0 else frozenset()
+
+
+def _confine(git_dir: Path, work_tree: Path, program: str) -> tuple[str, ...]:
+    """The words that keep git from whatever else a process in the copy could lead it to.
+
+    Git lists names and opens paths later: by then a folder may be a link.
+    """
+    bwrap = sandbox.usable(SYSTEM_PATH)
+    if not isinstance(bwrap, str):
+        return ()
+    lent = Repository(git_dir, git_dir).objects()[1:]
+    seen = (
+        *(Mount(path, How.READ_IF_THERE) for path in lent),
+        Mount(work_tree, How.READ),
+        Mount(git_dir, How.WRITE),
+    )
+    return sandbox.for_reader(bwrap, program, seen, work_tree)
 
 
 class CopyShadow(PrivateGit):
@@ -465,6 +491,24 @@ class CopyShadow(PrivateGit):
         super().__init__(git_dir, work_tree)
         self._base = base
         self._around = around
+
+    def read_commit(self, objects: Path, *words: str) -> bytes:
+        """What git says of a commit that is only in the copy's own repository."""
+        git = Git(
+            self.git_dir,
+            more_objects=objects,
+            time_limit=20,
+            confined=partial(_confine, self.git_dir, self.work_tree),
+        )
+        return git.run(*words)
+
+    def reader(self, index: Path | None = None) -> Git:
+        return Git(
+            self.git_dir,
+            self.work_tree,
+            index=index,
+            confined=partial(_confine, self.git_dir, self.work_tree),
+        )
 
     def trust_files(self, now: Path) -> int:
         """Makes git trust the files just written, although they are as old as its index.

@@ -506,9 +506,7 @@ class TestDifference:
         }
         assert copy.difference() == copy.difference()
 
-    @pytest.mark.parametrize(
-        "name", [".gitignore", ".gitattributes", "d/.gitignore", "n/.git/HEAD", "n/.git"]
-    )
+    @pytest.mark.parametrize("name", [".gitignore", ".gitattributes", "d/.gitignore", "n/.git/HEAD"])
     def test_pipes_that_git_would_wait_for(self, tmp_path, make, name):
         root = repository(tmp_path / "r", {"a": "1", "d/e": "2"})
         copy = make(root)

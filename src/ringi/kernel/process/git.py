@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -72,10 +72,12 @@ class Git:
         personal: bool = False,
         time_limit: float = TIME_LIMIT,
         more: Sequence[str] = (),
+        confined: Callable[[str], Sequence[str]] = lambda _: (),
     ) -> None:
-        """`more` are words before the command."""
+        """`more` are words before the command; `confined` gives those that start a program in a sandbox."""
         self._folder = work_tree or git_dir
         self._time_limit = time_limit
+        self._confined = confined
         self._prefix = ["--no-pager", "--no-replace-objects", f"--git-dir={git_dir}"]
         if work_tree:
             self._prefix.append(f"--work-tree={work_tree}")
@@ -135,7 +137,7 @@ class Git:
         """Runs in parallel with the block; killed if it has not finished by its end."""
         try:
             process = subprocess.Popen(
-                [program(), *self._prefix, *arguments],
+                [*self._confined(program()), program(), *self._prefix, *arguments],
                 stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
                 stdout=stdout,
                 stderr=stderr,

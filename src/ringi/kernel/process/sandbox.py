@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ringi.kernel.process.environment import SYSTEM_PATH, WITH_VARIABLE
-from ringi.kernel.process.hidden import RUNTIME, Hidden
+from ringi.kernel.process.hidden import RUNTIME, Hidden, find_hidden
 from ringi.kernel.process.start import JOB
 from ringi.kernel.process.supervisor import OWN_KEYS, SCOPED, scopes_work
+from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text
 
 _PROBE_SEC: Final = 10.0
@@ -39,6 +40,18 @@ _REFUSING: Final = {
     "user.max_user_namespaces": ("0", "10000"),
     "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
 }
+_SYSTEM: Final = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/nix",
+    "/gnu",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+)
 _TMP: Final = Path("/tmp")  # noqa: S108  # the sandbox has one of its own
 
 
@@ -188,6 +201,26 @@ def _mark_arguments(copy: str) -> tuple[str, ...]:
     return (*_AGENT_ISOLATION, "--setenv", WITH_VARIABLE, copy)
 
 
+def for_reader(bwrap: str, program: str, folders: Iterable[Mount], folder: Path) -> tuple[str, ...]:
+    """The words before a program of ours that reads where an agent may be at work.
+
+    It sees the system's programs and these folders: what the agent swaps for a link leads nowhere else.
+    """
+    return (bwrap, *arguments((*_system_for(bwrap, program), *folders), folder))
+
+
+@functools.cache
+def _system_for(bwrap: str, program: str) -> tuple[Mount, ...]:
+    """What a program needs of the system; all that agents see of it, if that is not enough."""
+    paths = [Path(name) for name in _SYSTEM if Path(name).exists()]
+    links = [Mount(path, How.LINK, source=str(path.readlink())) for path in paths if path.is_symlink()]
+    real = [Mount(path, How.READ) for path in paths if not path.is_symlink()]
+    least = (*links, *real, Mount(Path("/dev"), How.DEVICES))
+    if trouble(bwrap, least, program) is None:
+        return least
+    return mounts(SandboxPlaces((), find_hidden(process_environment()), (Path(program).parent,)))
+
+
 def list_protected(root: Path) -> tuple[Path, ...]:
     """What a command may not change in the workspace: a hook left there would run outside as soon as the
     person uses git. Nobody uses that of a work copy.
@@ -239,9 +272,9 @@ def confinement(bwrap: str) -> int:
 
 
 @functools.cache
-def trouble(bwrap: str) -> Text | None:
-    """Why bwrap does not work here: many containers and some systems forbid it. Tried once."""
-    argv = [bwrap, *arguments(_BASE, Path("/")), bwrap, "--version"]
+def trouble(bwrap: str, chosen: tuple[Mount, ...] = _BASE, program: str = "") -> Text | None:
+    """Why it cannot start a program, itself if none is named; many systems forbid it. Tried once."""
+    argv = [bwrap, *arguments(chosen, Path("/")), program or bwrap, "--version"]
     try:
         tried = subprocess.run(
             argv, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SEC, check=False
