@@ -177,10 +177,7 @@ class Rendered(NamedTuple):
     binary: bool
     weight: int = 0
     """Lines as a budget counts them: a long one is several, and so is what has no lines."""
-
-    @property
-    def hunks(self) -> int:
-        return self.diff.count(b"\n@@ -")
+    hunks: tuple[Hunk, ...] = ()
 
 
 class FileDelta(NamedTuple):
@@ -234,9 +231,8 @@ def render_change(change: FileDelta) -> Rendered:
         file = file._replace(likeness=b"similarity index %d%%" % _likeness(old, new, hunks))
     long = (line for hunk in hunks for line in _LONG_LINE.finditer(hunk.body))
     weight = added + removed + sum(counted_lines(len(line[1])) - 1 for line in long)
-    return Rendered(
-        b"".join(written(file._replace(hunks=hunks))), added, removed, binary=False, weight=weight
-    )
+    diff = b"".join(written(file._replace(hunks=hunks)))
+    return Rendered(diff, added, removed, binary=False, weight=weight, hunks=hunks)
 
 
 def counted_lines(size: int) -> int:

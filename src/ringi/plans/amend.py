@@ -17,10 +17,7 @@ from ringi.kernel.codec import digest
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.patch.apply import applied
-from ringi.patch.parse import parse_patch
-from ringi.patch.patch import Patch
 from ringi.patch.render import Rendered
-from ringi.patch.rework import drop_hunks
 from ringi.plans.document import (
     Amendment,
     DropHunks,
@@ -159,14 +156,14 @@ def _amended(workspace: Workspace, plan: str, spec: ActionSpecExt, amendment: Am
     else:
         new = _new_content(plan, spec, effects, amendment)
         words, did = _edited(label, effects[0], new)
-        before = rendering(effects).hunks
+        before = len(rendering(effects).hunks)
     if new is not None and new == effects[0].new:
         return _Amended(spec, "")
     base = None if new is None else _with_bytes(plan, spec, effects, new)
     if base is None:
         return _Amended(None, f"dropped {label}", _FILE_DROPPED)
     found = _validated(workspace, plan, spec, base)
-    grown = found.diff.hunks - before if before and found.diff else 0
+    grown = len(found.diff.hunks) - before if before and found.diff else 0
     return found._replace(words=words, did=did, grown=grown)
 
 
@@ -184,7 +181,7 @@ def _edited(label: str, own: Effect, new: bytes) -> tuple[str, Amended]:
     lines = max(rendered.added, rendered.removed)
     if rendered.binary:
         return f"replaced the content of {label}", Amended(0, contents=1)
-    did = Amended(0, lines=lines, edited=rendered.hunks)
+    did = Amended(0, lines=lines, edited=len(rendered.hunks))
     return f"edited {lines} line{'' if lines == 1 else 's'} of {label}", did
 
 
@@ -193,7 +190,7 @@ def _counted(did: Amended, before: PlanDocument, validated: Validated, grown: in
     totals = before.state.previews
     if totals is None or totals.hunks is UNSET:
         return did
-    left = sum(rendered.hunks for rendered in validated.diffs) - grown
+    left = sum(len(rendered.hunks) for rendered in validated.diffs) - grown
     return msgspec.structs.replace(did, of=totals.hunks, dropped=max(0, totals.hunks - left))
 
 
@@ -226,17 +223,14 @@ def _without_hunks(
     rendered = rendering(effects)
     if rendered.binary:
         _refuse(plan, spec, Text("it is not text, so it has no hunks"))
-    patch = parse_patch(rendered.diff) if rendered.added or rendered.removed else Patch(())
-    count = sum(len(file.hunks) for file in patch.files)
-    if unknown := sorted(set(numbers).difference(range(1, count + 1))):
+    if unknown := sorted(set(numbers).difference(range(1, len(rendered.hunks) + 1))):
         name = f"{spec.base.path}: {', '.join(map(str, unknown))}"
         raise NotFound(what=Text("hunk"), name=name, see=f"ringi show {plan} --diff")
-    path = patch.files[0].path
-    left = drop_hunks(patch, path, numbers).files
+    left = tuple(hunk for number, hunk in enumerate(rendered.hunks, 1) if number not in numbers)
     source = effects[-1].old
     if not left and (source is None or effects[0].after is None):
         return None
-    return applied(path, left[0].hunks if left else (), source or b"")
+    return applied(spec.base.path, left, source or b"")
 
 
 def _new_content(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], wanted: NewContent) -> bytes:

@@ -4,7 +4,7 @@ import base64
 import binascii
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
@@ -16,7 +16,7 @@ from ringi.kernel.text import Text
 from ringi.patch.apply import FileOutcome, outcome
 from ringi.patch.merge import written_since
 from ringi.patch.parse import parse_patch
-from ringi.patch.patch import PatchKind
+from ringi.patch.patch import Hunk, PatchKind
 from ringi.patch.render import FileSide, Rendered, render, render_move
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ActionSpec, Encoding
@@ -277,7 +277,6 @@ def git_mode(bits: str) -> str:
 
 
 NOTHING: Final = Rendered(b"", 0, 0, binary=False)
-_HUNK: Final = re.compile(rb"@@ -([0-9]+)[0-9,]* \+([0-9]+)")
 
 
 def rendering(effects: Sequence[Effect]) -> Rendered:
@@ -307,35 +306,29 @@ def _side(data: bytes | None, state: FileState | None) -> FileSide | None:
     return FileSide(data, git_mode(state.mode)) if data is not None and state is not None else None
 
 
-def numbered(data: bytes) -> Iterator[tuple[int, bytes]]:
+def number_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Every line of a text, with its number."""
     return enumerate(io.BytesIO(data), 1)
 
 
-def added_lines(diff: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each line that a diff adds, with its number in the new file."""
-    at = 0
-    for line in io.BytesIO(diff):
-        if line.startswith(b"@@ ") and (found := _HUNK.match(line)):
-            at = int(found[2])
-        elif at and line.startswith(b"+"):
-            yield at, line[1:].removesuffix(b"\n")
-            at += 1
-        elif at and line.startswith(b" "):
-            at += 1
+def added_lines(hunks: Iterable[Hunk]) -> Iterator[tuple[int, bytes]]:
+    """Each line that the hunks add, with its number in the new file."""
+    for hunk in hunks:
+        at = hunk.new_at
+        for line in io.BytesIO(hunk.body):
+            at += not line.startswith((b"-", b"\\"))
+            if line.startswith(b"+"):
+                yield at, line[1:].removesuffix(b"\n")
 
 
-def removed_lines(diff: bytes) -> Iterator[int]:
-    """The number of each line that a diff removes, in the old file."""
-    at = 0
-    for line in diff.split(b"\n"):
-        if line.startswith(b"@@ ") and (found := _HUNK.match(line)):
-            at = int(found[1])
-        elif at and line.startswith(b"-"):
-            yield at
-            at += 1
-        elif at and line.startswith(b" "):
-            at += 1
+def _removed_lines(hunks: Iterable[Hunk]) -> Iterator[int]:
+    """The number of each line that the hunks remove, in the old file."""
+    for hunk in hunks:
+        at = hunk.old_at
+        for line in io.BytesIO(hunk.body):
+            at += not line.startswith((b"+", b"\\"))
+            if line.startswith(b"-"):
+                yield at
 
 
 def your_lines(old: bytes | None, rendered: Rendered, seen: bytes | None) -> tuple[int, ...]:
@@ -349,7 +342,7 @@ def your_lines(old: bytes | None, rendered: Rendered, seen: bytes | None) -> tup
         return (0,)
     if not rendered.removed:
         return ()
-    removed = tuple(removed_lines(rendered.diff))
+    removed = tuple(_removed_lines(rendered.hunks))
     if seen is None:
         return removed
     written = {number + 1 for lines in written_since(seen, old) for number in lines}

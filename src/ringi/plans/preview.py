@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
 
 
-class _Shown(NamedTuple):
+class ShownSpec(NamedTuple):
+    """What a spec does to the files as they are now, or did."""
+
     rendered: Rendered
     lost: tuple[int, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
@@ -53,9 +55,9 @@ def preview(workspace: Workspace, document: PlanDocument) -> PlanPreview:
     done = document.state.status is PlanStatus.COMPLETED
     stale = () if done else changed_files(workspace, document)
     pairs = [
-        (spec, _Shown(_render_done(workspace, spec)))
+        (spec, ShownSpec(_render_done(workspace, spec)))
         if done
-        else (spec, _shown(workspace, spec, changed=is_changed(spec, stale)))
+        else (spec, show_spec(workspace, spec, changed=is_changed(spec, stale)))
         for spec in specs
     ]
     return PlanPreview(
@@ -68,7 +70,7 @@ def preview(workspace: Workspace, document: PlanDocument) -> PlanPreview:
     )
 
 
-def _summary(spec: ActionSpecExt, shown: _Shown) -> DiffSummary:
+def _summary(spec: ActionSpecExt, shown: ShownSpec) -> DiffSummary:
     rendered = shown.rendered
     return diff_summary(
         spec,
@@ -113,15 +115,15 @@ def risk_now(spec: ActionSpecExt, lost: Sequence[int]) -> tuple[Risk, tuple[Risk
     return highest((spec.risk, Risk.MEDIUM)), (*spec.risk_reasons, your_lines_reason(lost))
 
 
-def _shown(workspace: Workspace, spec: ActionSpecExt, *, changed: bool) -> _Shown:
+def show_spec(workspace: Workspace, spec: ActionSpecExt, *, changed: bool) -> ShownSpec:
     """If its file changed meanwhile, what is left of it after a merge."""
     merge = file_merge(workspace, spec) if changed else None
     if merge is not None:
-        return _Shown(merge.rendered(), conflicts=tuple(one.about for one in merge.conflicts))
+        return ShownSpec(merge.rendered(), conflicts=tuple(one.about for one in merge.conflicts))
     rendered = render_now(workspace, spec)
     if spec.base.kind not in MERGEABLE or not (changed or spec.since is not UNSET):
-        return _Shown(rendered)
-    return _Shown(rendered, lost_lines(workspace, spec, rendered))
+        return ShownSpec(rendered)
+    return ShownSpec(rendered, lost_lines(workspace, spec, rendered))
 
 
 def lost_lines(workspace: Workspace, spec: ActionSpecExt, rendered: Rendered) -> tuple[int, ...]:

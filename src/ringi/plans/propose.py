@@ -488,7 +488,7 @@ def totals_of(validated: Validated) -> DiffTotals:
         removed=removed,
         risk_score=score(normalized),
         weight=weight if weight > added + removed else UNSET,
-        hunks=sum(rendered.hunks for rendered in validated.diffs),
+        hunks=sum(len(rendered.hunks) for rendered in validated.diffs),
     )
 
 

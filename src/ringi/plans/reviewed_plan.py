@@ -36,9 +36,9 @@ from ringi.plans.document import (
     comments_now,
 )
 from ringi.plans.effects import Effect, Invalid, effects_of, looking, pack, rendering, rules_of
-from ringi.plans.merge import Decisions, FileMerge, Key, OpenConflict, file_merge
+from ringi.plans.merge import Decisions, FileMerge, Key, OpenConflict, changed_files, file_merge, is_changed
 from ringi.plans.overlaps import overlaps
-from ringi.plans.preview import effects_done, lost_lines, preview, risk_now
+from ringi.plans.preview import effects_done, lost_lines, preview, risk_now, show_spec
 from ringi.plans.propose import keep_specs, refuse_rejected, set_specs
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt
@@ -340,13 +340,12 @@ class _Sections:
             return SectionContent(notes=notes)
         if self._document.state.status is PlanStatus.COMPLETED:
             done = effects_done(self._workspace, spec)
-            content = _of_effects(spec, done, notes) if done else self._whole(spec, notes, fits=True)
-            return content._replace(new=None)
+            return _of_effects(spec, done, notes)._replace(new=None) if done else SectionContent(notes=notes)
         tree, rules = self._workspace.tree, rules_of(self._workspace)
         try:
             effects = effects_of(spec.base, looking(tree, spec.base.kind), rules, based=True)
         except (Invalid, Refused, StorageFailed, OSError):
-            return self._merged(spec, notes) or self._whole(spec, notes, fits=False)
+            return self._merged(spec, notes) or self._stale(spec, notes)
         content = _of_effects(spec, effects, notes)
         if not content.fits and (merged := self._merged(spec, notes)):
             return merged
@@ -371,15 +370,14 @@ class _Sections:
         return _of_merge(merge, notes, self._decisions, self._document.plan.proposer)
 
     @cached_property
-    def _previews(self) -> dict[str, tuple[str, int, int]]:
-        found = preview(self._workspace, self._document)
-        return {part.spec_id: (part.diff, part.added, part.removed) for part in found.diffs}
+    def _changed(self) -> tuple[str, ...]:
+        return changed_files(self._workspace, self._document)
 
-    def _whole(self, spec: ActionSpecExt, notes: Sequence[TextSpan], *, fits: bool) -> SectionContent:
-        """From the preview: what an executed plan did, or what a stale one would do."""
-        diff, added, removed = self._previews.get(spec.id, ("", 0, 0))
-        hunks, beside = hunks_of(diff.encode("utf-8", "surrogatepass"))
-        return SectionContent(hunks, (*notes, *beside), added, removed, fits=fits)
+    def _stale(self, spec: ActionSpecExt, notes: Sequence[TextSpan]) -> SectionContent:
+        """What a spec that does not apply any more would do."""
+        rendered = show_spec(self._workspace, spec, changed=is_changed(spec, self._changed)).rendered
+        hunks, beside = (rendered.hunks, ()) if rendered.hunks else hunks_of(rendered.diff)
+        return SectionContent(hunks, (*notes, *beside), rendered.added, rendered.removed, fits=False)
 
     def _notes(self, spec: ActionSpecExt) -> Iterator[TextSpan]:
         if not spec.validated:
@@ -413,23 +411,24 @@ def _of_effects(spec: ActionSpecExt, effects: Sequence[Effect], notes: Sequence[
     if rendered.binary:
         sizes = Text("binary, {old} → {new} bytes", old=len(old or b""), new=len(after or b""))
         return SectionContent(notes=(*notes, TextSpan(sizes)), old=old, after=after, fits=fits, binary=True)
-    hunks, beside = hunks_of(rendered.diff if rendered.added or rendered.removed else b"")
-    if not hunks and own.new == b"" and own.before is None:
-        beside = (*beside, TextSpan(Text("an empty file")))
+    beside = []
+    if not rendered.hunks and own.new == b"" and own.before is None:
+        beside.append(TextSpan(Text("an empty file")))
     new = own.new if spec.base.kind in _IN_LINES else None
-    return SectionContent(hunks, (*notes, *beside), rendered.added, rendered.removed, old, new, after, fits)
+    return SectionContent(
+        rendered.hunks, (*notes, *beside), rendered.added, rendered.removed, old, new, after, fits
+    )
 
 
 def _of_merge(merge: FileMerge, notes: Sequence[TextSpan], decisions: Decisions, who: str) -> SectionContent:
     rendered, conflicts = merge.rendered(), merge.conflicts
-    hunks, beside = hunks_of(rendered.diff if rendered.added or rendered.removed else b"")
     asked = [ConflictHunk(one, len(conflicts), decisions.get(one.key), who) for one in conflicts]
-    together: list[Hunk | ConflictHunk] = [*hunks, *asked]
+    together: list[Hunk | ConflictHunk] = [*rendered.hunks, *asked]
     together.sort(key=lambda hunk: hunk.old_at)
     left = merge.decided(decisions)
     return SectionContent(
         together,
-        (*notes, *beside),
+        notes,
         rendered.added,
         rendered.removed,
         merge.mine.data if merge.mine else None,

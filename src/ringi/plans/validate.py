@@ -22,7 +22,7 @@ from ringi.plans.effects import (
     added_lines,
     effects_of,
     looking,
-    numbered,
+    number_lines,
     rendering,
     require_judged,
     your_lines,
@@ -285,7 +285,7 @@ def _risk(
         changed_lines=rendered.added + rendered.removed,
         changed_bytes=_changed_bytes(rendered, own),
         # At its new path every line of a moved or copied file is new.
-        found=findings(numbered(own.new or b"") if others else added_lines(rendered.diff)),
+        found=findings(number_lines(own.new or b"") if others else added_lines(rendered.hunks)),
         unshown=is_unshown(own.path, effects[-1].old, own.new, own.after.mode if own.after else "0"),
         binary=rendered.binary and own.new is not None and own.new != own.old,
         emptied=is_emptied(old, own.new),

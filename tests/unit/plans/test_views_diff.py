@@ -21,8 +21,7 @@ TEXTS = st.lists(st.sampled_from([b"a", b"b", b"c", b"", b"d\r", b"@@ x", b"\\ y
 def section_of(
     old: bytes, new: bytes, *comments: LineComment, notes: tuple[TextSpan, ...] = ()
 ) -> DiffSection:
-    diff = render("f", FileSide(old, "100644"), FileSide(new, "100644")).diff
-    hunks, _ = hunks_of(diff)
+    hunks = render("f", FileSide(old, "100644"), FileSide(new, "100644")).hunks
     return DiffSection(
         "f", "f", Text("f"), lambda: SectionContent(hunks, notes, old=old, new=new), comments=comments
     )

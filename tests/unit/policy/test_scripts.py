@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ringi.config import keys
 from ringi.kernel.text import Text
-from ringi.plans.effects import numbered
+from ringi.plans.effects import number_lines
 from ringi.policy.findings import findings
 from ringi.policy.risk import RiskFacts, assess
 from ringi.policy.risk_level import Risk
@@ -25,7 +25,7 @@ A, COPY, OS = "\u0430", "\u0441\u043e\u0440\u0443", "\u043es"  # in Cyrillic let
 
 def codes(text: str | bytes) -> list[str]:
     data = text.encode() if isinstance(text, str) else text
-    return [str(reason.code) for reason in findings(tuple(numbered(data)))]
+    return [str(reason.code) for reason in findings(tuple(number_lines(data)))]
 
 
 @each(
@@ -53,7 +53,7 @@ def test_lookalikes_are_high(text: str | bytes):
 @each("text", ["\u0394t = 1", "test_\u0438\u043c\u044f", "\u03b2\u7248", "api\u0e02\u0e2d\u0e07"])
 def test_alphabets_that_no_language_mixes_are_medium(text: str):
     assert codes(text) == ["mixed_scripts"]
-    facts = RiskFacts(SpecKind.WRITE, "a.py", True, 1, 1, findings(numbered(text.encode())))
+    facts = RiskFacts(SpecKind.WRITE, "a.py", True, 1, 1, findings(number_lines(text.encode())))
     assert assess(facts, LIMITS)[0] is Risk.MEDIUM
 
 
