@@ -105,7 +105,7 @@ class Desk:
             found = self._everything(world)
             assert world.tool.recover() == []
             assert self._everything(world) == found
-            assert world.ledger.executions.unfinished() == ()
+            assert world.ledger.executions.list_unfinished() == ()
             assert verify(world.ledger) == []
         return recovered[0] if recovered else result
 

@@ -115,7 +115,7 @@ class Victim:
             done, found = self.reached(workspace), taken(self.root)
             if found != (self.after if done else self.before):
                 wrong.append(f"the ledger says {'done' if done else 'undone'}, the files are {found}")
-            if ledger_of(workspace).executions.unfinished():
+            if ledger_of(workspace).executions.list_unfinished():
                 wrong.append("an execution has no result")
             wrong += [str(text) for text in workspace.verify_log()]
             workspace.upkeep._projection.rebuild(ledger_of(workspace))

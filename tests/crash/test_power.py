@@ -134,7 +134,7 @@ def problems(bench: Bench, world: World) -> list[str]:
         wrong.append(f"the ledger says {'done' if done else 'undone'}, the files are {found.picture}")
     if found.stages:
         wrong.append(f"a stage is left: {found.stages}")
-    if world.ledger.executions.unfinished():
+    if world.ledger.executions.list_unfinished():
         wrong.append("an execution has no result")
     wrong += [str(text) for text in verify(world.ledger)]
     if (durable := seen(world.fs.after_power_loss(nothing))) != found.picture:

@@ -23,7 +23,7 @@ class MadeUpKeys:
     def sign(self, key: str, statement: str, namespace: str = NAMESPACE) -> SignedAnswer:
         return SignedAnswer(statement, f"{key} {namespace} {_mark(key, namespace, statement.encode())}")
 
-    def required(self) -> bool:
+    def requires_signature(self) -> bool:
         return self.only
 
     def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.approvals.document import ProofKind
-from ringi.approvals.grant_document import GrantScope, counted
+from ringi.approvals.grant_document import GrantScope, count_uses
 from ringi.engine.run_state import RunPhase
 from ringi.errors import BadGrant, GrantSpent, NoChannel, NotFound, UnlistedKey, WrongAnswer
 from ringi.kernel import codec
@@ -203,7 +203,7 @@ def test_an_approval_that_grew_old_is_given_again(desk: RunDesk):
     with desk.open() as workspace:
         [state] = workspace.grants.list()
     assert [use.step_id for use in state.uses] == ["S01", "S01", "S02"]
-    assert [use.step_id for use in counted(state.uses)] == ["S01", "S02"]
+    assert [use.step_id for use in count_uses(state.uses)] == ["S01", "S02"]
 
 
 @pytest.mark.req("RN-5", "PT-8")

@@ -521,7 +521,7 @@ def test_what_accepted_is_in_the_log(desk: Desk, strict: RealKey):
     assert len(found) == 2  # the list, then the rule
     assert {one["actor"] for one in found} == {"user"}
     with open_workspace(desk.root, person=SeatedPerson()) as workspace:
-        said = workspace.signers.accepted()
+        said = workspace.signers.last_accepted()
         assert said is not None
         assert [file.path for file in said.lists] == [str(signers())]
         assert digest_of(said) == workspace.store.approvals.of("signers")[-1].digest

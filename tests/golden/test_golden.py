@@ -16,7 +16,7 @@ from ringi.approvals.document import (
     Strength,
 )
 from ringi.approvals.grant_document import Grant, GrantSubject
-from ringi.approvals.statement import Approved, said_in
+from ringi.approvals.statement import Approved, read_predicate
 from ringi.kernel import codec
 from ringi.ledger.event import FIRST_PREVIOUS, EventKind, LoggedEvent
 from ringi.plans.document import PlanDocument, with_state
@@ -124,7 +124,7 @@ def said_by(record: ProofRecord, folder: Path, tmp_path: Path) -> Approved:
     assert_signed(tmp_path, proof, record.statement.encode())
     with pytest.raises(subprocess.CalledProcessError):
         assert_signed(tmp_path, proof, record.statement.encode() + b" ")
-    return said_in(record.statement)
+    return read_predicate(record.statement)
 
 
 @pytest.mark.req("PT-8", "PT-11")

@@ -83,7 +83,7 @@ class Site:
         # This ledger's power does fail.
         world.ledger.database.execute("PRAGMA synchronous = FULL")
         if isinstance(fs, CarelessFileSystem):
-            fs.intended = lambda: bool(world.ledger.executions.unfinished())
+            fs.intended = lambda: bool(world.ledger.executions.list_unfinished())
         return world
 
     def clear(self) -> None:
@@ -205,7 +205,7 @@ class Trial:
         found, ledger, _ = self._everything(world)
         if self.ended(world) is Ended.MIXED:
             yield f"done are {done_paths(world, self.plan_id)}, the files are {found}"
-        if world.ledger.executions.unfinished():
+        if world.ledger.executions.list_unfinished():
             yield "an execution has no result"
         yield from map(str, verify(world.ledger))
         # A dropped stage may be back: its end was not worth a sync.

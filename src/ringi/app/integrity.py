@@ -20,7 +20,7 @@ from ringi.approvals.document import (
     SessionSubject,
 )
 from ringi.approvals.grant_document import Grant
-from ringi.approvals.statement import said_or_none
+from ringi.approvals.statement import read_predicate_or_none
 from ringi.engine.process import RunFeedback
 from ringi.errors import RingiError
 from ringi.kernel import codec
@@ -426,7 +426,7 @@ class _Chain:
         right = given.after_event == self._before.get(seq)
         right &= given.digest == codec.digest(given.subject.encode())
         if proof.statement:
-            said = said_or_none(proof.statement)
+            said = read_predicate_or_none(proof.statement)
             signed = codec.digest((proof.grant_subject or given.subject).encode())
             right &= said is not None and (said.digest, said.approver) == (signed, given.approver)
             right &= said is not None and self._hashes.get(said.after_event, seq) < seq

@@ -24,7 +24,13 @@ from ringi.app.upkeep import LedgerUpkeep
 from ringi.approvals.grant import Grants
 from ringi.approvals.permits import Permits
 from ringi.approvals.person import PersonChannel, TerminalPerson
-from ringi.approvals.signers import Signers, accepted_lists, configured_proof, offered_lists, signatures_of
+from ringi.approvals.signers import (
+    Signers,
+    read_accepted_lists,
+    read_configured_proof,
+    read_offered_lists,
+    signatures_of,
+)
 from ringi.config.keys import Config
 from ringi.config.load import load
 from ringi.errors import BranchRefused, Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
@@ -172,9 +178,9 @@ class Workspace:
         """Whose signatures count."""
         return Signers(
             self,
-            configured_proof(self.config),
-            offered=lambda: offered_lists(self.own_places.root, self.environment),
-            counting=lambda: accepted_lists(self.store, self.own_places.root, self.environment),
+            read_configured_proof(self.config),
+            offered=lambda: read_offered_lists(self.own_places.root, self.environment),
+            counting=lambda: read_accepted_lists(self.store, self.own_places.root, self.environment),
         )
 
     @cached_property
@@ -304,7 +310,7 @@ class Workspace:
     @cached_property
     def signatures(self) -> "Signatures":
         return signatures_of(
-            self.store, self.own_places.root, self.environment, configured_proof(self.config)
+            self.store, self.own_places.root, self.environment, read_configured_proof(self.config)
         )
 
     @cached_property
@@ -671,7 +677,7 @@ def adopt_proof(workspace: Workspace) -> None:
 
 
 def recover_if_needed(workspace: Workspace) -> None:
-    if workspace.store.executions.unfinished() or workspace.store.plans.checking():
+    if workspace.store.executions.list_unfinished() or workspace.store.plans.checking():
         if workspace.lock.is_held() or workspace.upkeep.is_read_only():
             return  # somebody is carrying it out right now, or nobody can
         # An older ledger is only read.

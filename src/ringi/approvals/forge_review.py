@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
 
 
-def reviewed(
+def prove_by_review(
     workspace: Workspace, answer: ReviewAnswer, asked: ApprovalRequest, data: bytes, made_at: str, risk: Risk
 ) -> ProofRecord:
     """Raises ReviewRefused, ForgeFailed; NoChannel if an agent could have said it."""
@@ -48,9 +48,9 @@ def reviewed(
     if answer.digest != asked.digest:
         raise ReviewRefused(why=Text("it was given for something else than what is there now"))
     bound = KINDS[asked.about.kind].read(data.decode())
-    wanted = _wanted(workspace.store, asked, bound, made_at)
+    wanted = _describe_review(workspace.store, asked, bound, made_at)
     wanted = wanted._replace(typed=risk is Risk.HIGH)
-    if why := misplaced(review, wanted):
+    if why := find_misplacement(review, wanted):
         raise ReviewRefused(why=why)
     found, weak = workspace.reviews.check(review, wanted)
     # What this machine could have said itself is worth no more than what is typed at it.
@@ -67,7 +67,7 @@ def reviewed(
     )
 
 
-def misplaced(review: ReviewProof, wanted: WantedReview) -> Text | None:
+def find_misplacement(review: ReviewProof, wanted: WantedReview) -> Text | None:
     """Why it is not about this, whatever the forge says of it."""
     if review.project != wanted.terms.project:
         return Text("it is about {project} on {host}", project=review.project.path, host=review.project.host)
@@ -80,9 +80,9 @@ def misplaced(review: ReviewProof, wanted: WantedReview) -> Text | None:
     return None
 
 
-def _wanted(store: Store, asked: ApprovalRequest, bound: Bound | None, made_at: str) -> WantedReview:
+def _describe_review(store: Store, asked: ApprovalRequest, bound: Bound | None, made_at: str) -> WantedReview:
     document = bound.document if bound else None
-    common = (asked.digest, _since(store, asked, made_at), _refused_at(store, asked))
+    common = (asked.digest, _since(store, asked, made_at), _last_refusal(store, asked))
     if isinstance(document, SessionSubject | RunSubject) and document.forge:
         return WantedReview(document.forge, _item(document.forge), *common)
     if isinstance(document, RevisionSubject) and (terms := store.runs.get(document.run_id).forge):
@@ -132,7 +132,7 @@ def _since(store: Store, asked: ApprovalRequest, made_at: str) -> str:
     return max([made_at, *changed])
 
 
-def _refused_at(store: Store, asked: ApprovalRequest) -> str:
+def _last_refusal(store: Store, asked: ApprovalRequest) -> str:
     refused = KINDS[asked.about.kind].refused
     return max(
         (one.event.at for one in store.events(asked.subject_id) if one.event.event in refused), default=""

@@ -28,10 +28,10 @@ from ringi.approvals.grant_document import (
     GrantUse,
     RunTerms,
     StoredGrant,
-    counted,
+    count_uses,
 )
 from ringi.approvals.permits import check_always_asked
-from ringi.approvals.proof import RequiredStatement, approval_of, compose, signed, signer_now
+from ringi.approvals.proof import RequiredStatement, approval_of, compose, prove_by_signature, signer_now
 from ringi.approvals.who import actor_at, refuse_agent, requester_of
 from ringi.engine.run_state import StepStatus
 from ringi.errors import (
@@ -118,7 +118,7 @@ class Grants:
         wanted = RequiredStatement(
             SignedAct.GRANT, codec.digest(data), approver, "", subject.created_at, subject.expires_at
         )
-        record = signed(self._workspace, proof, wanted)
+        record = prove_by_signature(self._workspace, proof, wanted)
         with self._workspace.store.transaction() as transaction:
             # Including a revoked one: its signature cannot be used again.
             if any(stored.grant.id == subject.id for stored in self._workspace.store.grants.all()):
@@ -275,7 +275,7 @@ def _find(workspace: Workspace, name: str) -> str:
 
 def _state(workspace: Workspace, stored: StoredGrant) -> GrantState:
     subject = _subject(stored.grant)
-    uses = tuple(use_of(use) for use in workspace.store.approvals.granted(stored.grant.id))
+    uses = tuple(use_of(use) for use in workspace.store.approvals.of_grant(stored.grant.id))
     return GrantState(stored.grant, subject.scope, subject.expires_at, uses, stored.revoked_at)
 
 
@@ -372,7 +372,7 @@ def _require_run(
         if workspace.person.agent()
         else None
     )
-    if why := agent or uncovered(run, terms, stored.document, subject):
+    if why := agent or explain_uncovered(run, terms, stored.document, subject):
         _refuse(grant.id, why, f"p{stored.number}")
 
 
@@ -397,7 +397,7 @@ def _outside(workspace: Workspace, scope: GrantScope, specs: Sequence[ActionSpec
 
 def _require_time(workspace: Workspace, standing: StoredGrant, plan: str) -> None:
     name, subject, now = standing.grant.id[:GRANT_SHOWN], _subject(standing.grant), workspace.clock.now()
-    if revoked_at := standing.revoked_at or _revoked(workspace, standing.grant, plan):
+    if revoked_at := standing.revoked_at or _find_revocation(workspace, standing.grant, plan):
         raise GrantRevoked(grant=name, plan=plan, when=revoked_at)
     if subject.expires_at < now:
         raise GrantExpired(grant=name, plan=plan, when=subject.expires_at)
@@ -409,7 +409,7 @@ def _require_time(workspace: Workspace, standing: StoredGrant, plan: str) -> Non
         )
 
 
-def _revoked(workspace: Workspace, grant: Grant, plan: str) -> str | None:
+def _find_revocation(workspace: Workspace, grant: Grant, plan: str) -> str | None:
     """When it was revoked, according to the log: changing a row in the ledger does not make a grant valid."""
     hash_ = codec.digest(codec.canonical(grant))
     events = [logged.event for logged in workspace.store.events(grant.id)]
@@ -421,7 +421,7 @@ def _revoked(workspace: Workspace, grant: Grant, plan: str) -> str | None:
 
 def _require_left(workspace: Workspace, standing: StoredGrant, use: _Use, plan: str) -> None:
     state = _state(workspace, standing)
-    uses, terms = counted(state.uses, use.step_id), state.scope.run
+    uses, terms = count_uses(state.uses, use.step_id), state.scope.run
     if terms and len(uses) >= terms.steps:
         why = Text("steps used up: {count} of {most}", count=len(uses), most=terms.steps)
         raise GrantSpent(grant=standing.grant.id[:GRANT_SHOWN], plan=plan, why=why)
@@ -495,7 +495,7 @@ def unfit_terms(run: Run, scope: GrantScope, terms: RunTerms) -> Text | None:
     return _other_run(run, terms)
 
 
-def uncovered(
+def explain_uncovered(
     run: Run, terms: RunTerms, document: PlanDocument, subject: ApprovalSubject | None
 ) -> Text | None:
     """Why a person has to look at this step, whatever its paths and lines are.

@@ -74,7 +74,7 @@ class GrantUse(Document, frozen=True):
     """The step of a run that it approved."""
 
 
-def counted(uses: Iterable[GrantUse], step_id: str = "") -> list[GrantUse]:
+def count_uses(uses: Iterable[GrantUse], step_id: str = "") -> list[GrantUse]:
     """Those that take from the budget if this step is approved next.
 
     A step is committed once, whatever was approved of it before: its last use counts.

@@ -40,13 +40,13 @@ def agrees(asker: Asker, question: Text) -> bool:
     return is_yes(asker.answer(question))
 
 
-def typed_yes(asker: Asker, question: Text, digest: str) -> TypedAnswer | None:
+def ask_yes(asker: Asker, question: Text, digest: str) -> TypedAnswer | None:
     """The answer as proof for this digest; None if it was not a yes."""
     answer = asker.answer(question)
     return TypedAnswer(digest, answer) if is_yes(answer) else None
 
 
-def typed_digest(prompter: Prompter, digest: str) -> TypedAnswer | None:
+def ask_digest(prompter: Prompter, digest: str) -> TypedAnswer | None:
     """For a high risk: shows the digest and asks for its first characters; None if they do not match."""
     wanted = digest[:TYPED_LENGTH]
     question = Text("HIGH risk. To apply it, type {wanted}:", wanted=wanted)
@@ -57,10 +57,10 @@ def typed_digest(prompter: Prompter, digest: str) -> TypedAnswer | None:
     return TypedAnswer(digest, wanted)
 
 
-def typed_approval(prompter: Prompter, digest: str) -> TypedAnswer | None:
+def ask_approval(prompter: Prompter, digest: str) -> TypedAnswer | None:
     """Shows the beginning of the digest and asks for a yes; says so if it was none."""
     prompter.say(Text("What you approve is sha256 {digest}…", digest=digest[:_DIGEST_SHOWN]))
-    proof = typed_yes(prompter, APPROVE, digest)
+    proof = ask_yes(prompter, APPROVE, digest)
     if proof is None:
         prompter.say(NOT_APPROVED, Style.WARNING)
     return proof

@@ -20,7 +20,7 @@ from ringi.approvals.document import (
     TypedAnswer,
 )
 from ringi.approvals.forge import ReviewProof
-from ringi.approvals.forge_review import reviewed
+from ringi.approvals.forge_review import prove_by_review
 from ringi.approvals.signing import Signatures, Signer, SignerList
 from ringi.approvals.statement import (
     Approved,
@@ -29,7 +29,7 @@ from ringi.approvals.statement import (
     GrantProof,
     InToto,
     Resource,
-    said_in,
+    read_predicate,
     to_sign,
 )
 from ringi.errors import (
@@ -88,10 +88,10 @@ def compose(
 ) -> str:
     """The bytes that a key signs."""
     after, at = workspace.store.last_hash(), workspace.clock.now()
-    return to_sign(stated(act, digest, approver, note, at=at, after_event=after, about=about))
+    return to_sign(build_statement(act, digest, approver, note, at=at, after_event=after, about=about))
 
 
-def stated(
+def build_statement(
     act: SignedAct,
     digest: str,
     approver: str,
@@ -127,14 +127,14 @@ def stated(
     )
 
 
-def claimed(proof: Proof) -> str:
+def read_claimed_digest(proof: Proof) -> str:
     """The digest that the proof claims to answer; not verified."""
-    return said_in(proof.statement).digest if isinstance(proof, SignedAnswer) else proof.digest
+    return read_predicate(proof.statement).digest if isinstance(proof, SignedAnswer) else proof.digest
 
 
 def require_typing(signatures: Signatures, signing: str) -> None:
     """Raises SignatureNeeded, with the command that signs, if nothing less than a signature suffices."""
-    if signatures.required():
+    if signatures.requires_signature():
         raise SignatureNeeded(command=signing)
 
 
@@ -170,15 +170,15 @@ def prove(
     if digest != asked.digest:
         raise WrongAnswer(why=ELSE)
     if isinstance(proof, TypedAnswer):
-        return typed(workspace, proof, digest, risk, made_at)
+        return prove_by_typing(workspace, proof, digest, risk, made_at)
     if isinstance(proof, ReviewAnswer):
-        return reviewed(workspace, proof, asked, data, made_at, risk)
+        return prove_by_review(workspace, proof, asked, data, made_at, risk)
     # A signature counts once: a copy of it cannot approve again.
     past = workspace.store.approvals.of(asked.subject_id)
     if any(proof.statement == one.proof.statement for one in past):
         raise WrongAnswer(why=Text("this signature was used already"))
     wanted = RequiredStatement(act, digest, approver, note, asked.requested_at, asked.expires_at, about())
-    return signed(workspace, proof, wanted)
+    return prove_by_signature(workspace, proof, wanted)
 
 
 def approval_of(
@@ -214,7 +214,7 @@ def approval_of(
     )
 
 
-def typed(
+def prove_by_typing(
     workspace: Workspace, answer: TypedAnswer, digest: str, risk: Risk = Risk.LOW, made_at: str = ""
 ) -> ProofRecord:
     if answer.digest != digest:
@@ -234,14 +234,14 @@ def typed(
     )
 
 
-def signed(
+def prove_by_signature(
     workspace: Workspace,
     answer: SignedAnswer,
     wanted: RequiredStatement,
     lists: Sequence[SignerList] | None = None,
 ) -> ProofRecord:
     """By one of these lists, or of those that count here."""
-    said = said_in(answer.statement)
+    said = read_predicate(answer.statement)
     if why := _unlike(said, wanted) or _unlike_files(answer.statement, said, wanted):
         raise WrongAnswer(why=why)
     # A grant may be the first event of a log.
@@ -266,7 +266,7 @@ def signer_now(workspace: Workspace, record: ProofRecord, digest: str) -> Signer
     """Who signed it, by the current lists: a key that was removed proves nothing any more."""
     if not record.statement or not record.signature:
         raise BadSignature(why=Text("there is none"))
-    if said_in(record.statement).digest != digest:
+    if read_predicate(record.statement).digest != digest:
         raise BadSignature(why=Text("it was made for something else"))
     try:
         return workspace.signatures.signer(record.statement.encode(), record.signature)
@@ -295,5 +295,5 @@ def _unlike(said: Approved, wanted: RequiredStatement) -> Text | None:
 def _unlike_files(statement: str, said: Approved, wanted: RequiredStatement) -> Text | None:
     """Whatever else it says must be what we would have given out to be signed."""
     act, digest, approver, note, _, _, about = wanted
-    now = stated(act, digest, approver, note, at=said.at, after_event=said.after_event, about=about)
+    now = build_statement(act, digest, approver, note, at=said.at, after_event=said.after_event, about=about)
     return None if to_sign(now) == statement else ELSE

@@ -68,7 +68,7 @@ class Approvals:
         """Whether an event or an approval is about it."""
         return bool(self._ledger.select(_MENTIONED, subject_id)[0][0])
 
-    def granted(self, grant_id: str) -> tuple[Approval, ...]:
+    def of_grant(self, grant_id: str) -> tuple[Approval, ...]:
         """Those that this standing approval was used for."""
         return tuple(
             as_approval(document, None, {}) for (document,) in self._ledger.select(_GRANTED, grant_id)

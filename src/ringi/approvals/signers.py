@@ -24,7 +24,15 @@ from ringi.approvals.document import (
 )
 from ringi.approvals.kinds import as_written, request_of
 from ringi.approvals.own_key import users_bytes, users_file
-from ringi.approvals.proof import ELSE, RequiredStatement, approval_of, compose, require_typing, signed, typed
+from ringi.approvals.proof import (
+    ELSE,
+    RequiredStatement,
+    approval_of,
+    compose,
+    prove_by_signature,
+    prove_by_typing,
+    require_typing,
+)
 from ringi.approvals.signing import SignerList, SshSignatures
 from ringi.config.file import project_bytes, read_guarded
 from ringi.config.keys import Config, KeyOrigin
@@ -62,7 +70,7 @@ class Configured(NamedTuple):
     """Whether the person's own file or environment says so; a project's file may come and go."""
 
 
-def accepted(store: Store) -> SignersSubject | None:
+def last_accepted(store: Store) -> SignersSubject | None:
     """What was accepted last; None if nothing ever was. Raises SignersForged."""
     if not store.approvals.mentions(subjects.SIGNERS.id):
         return None
@@ -106,13 +114,13 @@ class Signers:
         self.offered = offered
         self.counting = counting
 
-    def accepted(self) -> SignersSubject | None:
-        return accepted(self._workspace.store)
+    def last_accepted(self) -> SignersSubject | None:
+        return last_accepted(self._workspace.store)
 
     @property
     def proof(self) -> RequiredProof:
         """The strictest of the configuration and the ledger."""
-        signed_only = self._workspace.signatures.required()
+        signed_only = self._workspace.signatures.requires_signature()
         return RequiredProof.SIGNED if signed_only else RequiredProof.ANY
 
     def require_typing(self, signing: str) -> None:
@@ -121,7 +129,7 @@ class Signers:
 
     def needs_signature(self) -> bool:
         """Whether only a key of the accepted lists can change them."""
-        return signature_needed(self.accepted(), self._configured.proof)
+        return signature_needed(self.last_accepted(), self._configured.proof)
 
     @property
     def accepting(self) -> str:
@@ -130,14 +138,14 @@ class Signers:
 
     def require_typed_change(self, subject: SignersSubject) -> None:
         """Raises SignerNeeded if it takes a signature by a key of the accepted lists."""
-        before = self.accepted()
+        before = self.last_accepted()
         if signature_needed(before, self._configured.proof):
             loosens = before is not None and before.lists == subject.lists
             raise SignerNeeded(command=f"{COMMAND} --proof any --sign KEY" if loosens else self.accepting)
 
     def draft(self, *, lists: bool, proof: RequiredProof | None = None) -> SignersSubject:
         """What to accept: the lists as they are now or as before, and this rule or the one that holds."""
-        before = self.accepted()
+        before = self.last_accepted()
         holds = before.proof if before else RequiredProof.ANY
         if self._configured.lasting and self._configured.proof is RequiredProof.SIGNED:
             holds = RequiredProof.SIGNED
@@ -158,7 +166,7 @@ class Signers:
 
     def accept(self, subject: SignersSubject, approver: str, proof: Proof) -> SignersSubject:
         """Raises SignatureNeeded if it takes a signature by a key of the list that it replaces."""
-        before = self.accepted()
+        before = self.last_accepted()
         if before and (subject.lists, subject.proof) == (before.lists, before.proof):
             return before
         if subject.proof is RequiredProof.SIGNED and not subject.lines:
@@ -169,7 +177,7 @@ class Signers:
 
     def adopt(self) -> None:
         """Writes down what the person's own configuration demands, so that another one cannot loosen it."""
-        wanted, before = self._configured, self.accepted()
+        wanted, before = self._configured, self.last_accepted()
         if before is None or not before.lines or before.proof is RequiredProof.SIGNED:
             return
         if wanted.lasting and wanted.proof is RequiredProof.SIGNED:
@@ -185,12 +193,12 @@ class Signers:
             self.require_typed_change(subject)
             if refusal := workspace.person.refusal():
                 raise NoChannel(why=refusal, command=COMMAND)
-            return typed(workspace, proof, digest)
+            return prove_by_typing(workspace, proof, digest)
         if isinstance(proof, ReviewAnswer):
             raise ReviewRefused(why=Text("nobody changes on a forge whose signatures count here"))
         wanted = RequiredStatement(SignedAct.SIGNERS, digest, approver, "", "", workspace.clock.now())
         try:
-            return signed(workspace, proof, wanted, as_lists(before) if before else ())
+            return prove_by_signature(workspace, proof, wanted, as_lists(before) if before else ())
         except UnlistedKey:
             self.require_typed_change(subject)
             raise
@@ -201,7 +209,7 @@ class Signers:
         asked = request_of(subjects.SIGNERS, 0, data, ids=workspace.ids, requested_at=now, expires_at=now)
         with workspace.store.transaction() as transaction:
             # Look again now that nobody else can write: two changes at once must not follow the same one.
-            if subject.replaces != digest_of(self.accepted()):
+            if subject.replaces != digest_of(self.last_accepted()):
                 raise WrongAnswer(why=ELSE)
             last = transaction.last_hash()
             approval = approval_of(workspace, asked, data, record, approver=approver, after_event=last)
@@ -224,20 +232,20 @@ _LASTING: Final = frozenset([KeyOrigin.USER, KeyOrigin.ENVIRONMENT])
 def signatures_of(
     store: Store, root: Path, environment: Mapping[str, str], configured: Configured
 ) -> SshSignatures:
-    def required() -> bool:
+    def requires_signature() -> bool:
         if configured.proof is RequiredProof.SIGNED:
             return True
-        said = accepted(store)
+        said = last_accepted(store)
         return said is not None and said.proof is RequiredProof.SIGNED
 
     return SshSignatures(
-        lambda: accepted_lists(store, root, environment),
-        offered=lambda: [as_list(file, root) for file in offered_lists(root, environment)],
-        required=required,
+        lambda: read_accepted_lists(store, root, environment),
+        offered=lambda: [as_list(file, root) for file in read_offered_lists(root, environment)],
+        requires_signature=requires_signature,
     )
 
 
-def configured_proof(config: Config) -> Configured:
+def read_configured_proof(config: Config) -> Configured:
     proof = RequiredProof(config.approval.proof)
     return Configured(proof, lasting=config.source("approval.proof").origin in _LASTING)
 
@@ -246,13 +254,13 @@ def as_list(file: SignerFile, root: Path) -> SignerList:
     return SignerList(str(root / file.path), "".join(f"{line}\n" for line in file.lines).encode())
 
 
-def accepted_lists(store: Store, root: Path, environment: Mapping[str, str]) -> list[SignerList]:
+def read_accepted_lists(store: Store, root: Path, environment: Mapping[str, str]) -> list[SignerList]:
     """Read on every call, so that a removed key stops counting at once.
 
     A line that was added since does not count, and neither does one of a file that somebody else could write.
     The environment can only take away: the project's list counts as long as the project is trusted.
     """
-    said = accepted(store)
+    said = last_accepted(store)
     found = []
     for file in said.lists if said else ():
         data = _projects(root, environment) if file.path == _PROJECTS else _users(Path(file.path), root)
@@ -263,7 +271,7 @@ def accepted_lists(store: Store, root: Path, environment: Mapping[str, str]) -> 
     return found
 
 
-def offered_lists(root: Path, environment: Mapping[str, str]) -> tuple[SignerFile, ...]:
+def read_offered_lists(root: Path, environment: Mapping[str, str]) -> tuple[SignerFile, ...]:
     """The user's own list, and the project's once it is trusted; leaves out an unsafe one."""
     users = users_file(environment)
     found = [

@@ -89,7 +89,7 @@ class Signatures(Protocol):
         Raises UnlistedKey, WrongNamespace or BadSignature, or SignatureUnchecked.
         """
 
-    def required(self) -> bool:
+    def requires_signature(self) -> bool:
         """Whether a typed answer does not suffice here."""
 
 
@@ -105,12 +105,12 @@ class SshSignatures:
         path: str = SYSTEM_PATH,
         *,
         offered: Lists = tuple,
-        required: Callable[[], bool] = lambda: False,
+        requires_signature: Callable[[], bool] = lambda: False,
     ) -> None:
         self._accepted = accepted
         self._path = path
         self._offered = offered
-        self.required = required
+        self.requires_signature = requires_signature
 
     def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
         return self.signer_at(message, signature, self._accepted() if lists is None else lists, None)
@@ -124,7 +124,7 @@ class SshSignatures:
         namespace: str = NAMESPACE,
     ) -> Signer:
         """None stands for now."""
-        envelope = opened(signature)
+        envelope = parse_signature(signature)
         if envelope.namespace != namespace.encode():
             found = envelope.namespace[:_MAX_SHOWN].decode("utf-8", "backslashreplace")
             raise WrongNamespace(found=found, wanted=namespace)
@@ -133,11 +133,11 @@ class SshSignatures:
             raise SignatureUnchecked(why=Text("ssh-keygen is not installed"))
         try:
             with _checking(program, message, envelope, namespace, at) as check:
-                return self._asked(check, envelope, lists)
+                return self._identify(check, envelope, lists)
         except OSError as error:
             raise SignatureUnchecked(why=error.strerror or str(error)) from None
 
-    def _asked(self, check: "_Check", envelope: SshSignature, lists: Sequence[SignerList]) -> Signer:
+    def _identify(self, check: "_Check", envelope: SshSignature, lists: Sequence[SignerList]) -> Signer:
         listed = ""
         for entry in lists:
             for line in listing(entry.data, envelope):
@@ -212,7 +212,7 @@ def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:
         why = Text("ssh-keygen ended with exit code {code}", code=made.returncode)
         raise SigningFailed(key=str(key), why=said or why)
     try:
-        return opened(made.stdout.decode("utf-8", "replace")).armoured
+        return parse_signature(made.stdout.decode("utf-8", "replace")).armoured
     except BadSignature as error:
         raise SigningFailed(key=str(key), why=error.details["why"]) from None
 
@@ -220,7 +220,7 @@ def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:
 # The envelope.
 
 
-def opened(signature: str) -> SshSignature:
+def parse_signature(signature: str) -> SshSignature:
     """Raises BadSignature if it is anything but one whole signature."""
     if len(signature) > _MAX_SIGNATURE:
         raise BadSignature(why=Text("it is too large"))

@@ -169,10 +169,10 @@ class PathChange(NamedTuple):
 
 def to_sign(statement: InToto) -> str:
     """What the key signs, and what the ledger keeps."""
-    return _encoded(codec.canonical(statement).decode())
+    return _encode(codec.canonical(statement).decode())
 
 
-def _encoded(payload: str) -> str:
+def _encode(payload: str) -> str:
     """The pre-authentication encoding of DSSE."""
     return f"{_PAE}{len(payload.encode())} {payload}"
 
@@ -180,7 +180,7 @@ def _encoded(payload: str) -> str:
 def payload_of(signed: str) -> str:
     """Raises BadDocument if it is not spelled as `to_sign` spells it."""
     payload = signed.removeprefix(_PAE).partition(" ")[2]
-    if signed != _encoded(payload):
+    if signed != _encode(payload):
         raise BadDocument(what=_WHAT, why=_MISSPELLED)
     return payload
 
@@ -199,15 +199,15 @@ def read_signed(signed: str) -> InToto:
     return found
 
 
-def said_in(signed: str) -> Approved:
+def read_predicate(signed: str) -> Approved:
     """Who approves what and when. Raises BadDocument."""
     return read_signed(signed).predicate
 
 
-def said_or_none(signed: str) -> Approved | None:
+def read_predicate_or_none(signed: str) -> Approved | None:
     """None if it cannot be read."""
     try:
-        return said_in(signed)
+        return read_predicate(signed)
     except RingiError:
         return None
 
@@ -245,7 +245,7 @@ def parse_envelope(line: bytes) -> Opened:
         raise BadDocument(what=_WHAT, why=Text("it is damaged")) from None
     if len(signatures) > 1:
         raise BadDocument(what=_WHAT, why=Text("it has more than one signature"))
-    signed = _encoded(payload)
+    signed = _encode(payload)
     return Opened(read_signed(signed), signed, "".join(signatures))
 
 

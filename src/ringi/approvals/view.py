@@ -91,11 +91,11 @@ def _on_item(terms: ForgeTerms, item: Text) -> Iterator[Text]:
         )
 
 
-def approved(who: str, when: str) -> Text:
+def format_approval(who: str, when: str) -> Text:
     return Text("approved by {who}, {when}", who=who, when=moment(when))
 
 
-def proof(record: ProofRecord) -> Text:
+def format_proof(record: ProofRecord) -> Text:
     """How it is known that a person said yes, and how much that is worth."""
     if record.kind is ProofKind.SIGNED:
         return Text("signed with a listed key of {name} (strong)", name=record.principal or record.user)

@@ -23,7 +23,7 @@ from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.text import Text
 from ringi.plans.document import ENDED, PlanDocument, PlanStatus
 from ringi.plans.effects import Effect
-from ringi.plans.merge import changed_files
+from ringi.plans.merge import find_changed_files
 from ringi.plans.preview import effects_proposed
 from ringi.policy.risk_level import Risk
 from ringi.tree.copy import Supervisor, WorkCopy
@@ -124,4 +124,4 @@ def changes_of(workspace: Workspace, plan_id: str) -> list[Effect]:
 
 def find_changed_meanwhile(workspace: Workspace, document: PlanDocument) -> tuple[str, ...]:
     """Files of a plan that changed in the project since its proposer saw them."""
-    return changed_files(workspace, document)
+    return find_changed_files(workspace, document)

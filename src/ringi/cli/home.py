@@ -15,8 +15,8 @@ from ringi.kernel.lines import Line
 from ringi.kernel.text import Text, translate, visible
 from ringi.plans import words
 from ringi.plans.document import PlanDocument, PlanRef, PlanStatus
-from ringi.plans.overlaps import shared_files
-from ringi.plans.waiting_view import shared_lines, standing, waiting_lines
+from ringi.plans.overlaps import find_shared_files
+from ringi.plans.waiting_view import format_shared, standing, waiting_lines
 from ringi.plans.words import age
 from ringi.policy.risk_level import Risk
 
@@ -109,7 +109,7 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
             _step(app, f"{_verb(app, ref)} {ref.name}")
         if totals := document.state.previews:
             changed.append((ref, totals.files))
-    app.ui.show(shared_lines(shared_files(changed)))
+    app.ui.show(format_shared(find_shared_files(changed)))
     if len(waiting) > _MOST:
         app.ui.line(Text("and {count} more", count=len(waiting) - _MOST), indent=2)
         app.ui.next_step("ringi list --pending")

@@ -17,7 +17,7 @@ from ringi.plans.document import PlanComparison, PlanPreview, PlanStatus
 from ringi.plans.facts import facts_of
 from ringi.plans.review_loop import ReviewAct, ReviewChoice, RunningChecks
 from ringi.plans.review_plan import KEYS
-from ringi.plans.reviewed_plan import ReviewedPlan, preview_of, undecided
+from ringi.plans.reviewed_plan import ReviewedPlan, find_undecided, preview_of
 from ringi.plans.view import plan_lines, total_line
 
 _CHOICES: Final = Text("[a]pply  [d]rop  [e]dit  [c]omment  [r]eject  [s]how again  [?]  [q]uit")
@@ -62,14 +62,14 @@ class DialoguePrompter(LinePrompter):
             return ReviewChoice(ReviewAct.QUIT if offered else ReviewAct.APPLY)
         while True:
             self._app.ui.show(_conflict_lines(self._plan))
-            offer = _DECIDE if undecided(self._plan) else self._offer or _choices(self._plan)
+            offer = _DECIDE if find_undecided(self._plan) else self._offer or _choices(self._plan)
             choice = self._choice(self.answer(offer))
             if choice is not None:
                 return choice
 
     def _choice(self, answer: str) -> ReviewChoice | None:
         match answer:
-            case "e" if undecided(self._plan):
+            case "e" if find_undecided(self._plan):
                 return ReviewChoice(ReviewAct.EDIT_CONFLICT)
             case "?":
                 self._app.ui.show(help_lines(_HELP))
@@ -186,7 +186,7 @@ class ApplyPrompter(DialoguePrompter):
     _offer = _APPLY
 
     def _choice(self, answer: str) -> ReviewChoice | None:
-        if undecided(self._plan) and answer in _DECISIONS:
+        if find_undecided(self._plan) and answer in _DECISIONS:
             return super()._choice(answer)
         if answer in _TO_APPLY:
             return ReviewChoice(KEYS[answer])
@@ -196,7 +196,7 @@ class ApplyPrompter(DialoguePrompter):
 
 def _conflict_lines(plan: ReviewedPlan) -> Iterator[Line]:
     """The first conflict that is undecided."""
-    for conflict in undecided(plan)[:1]:
+    for conflict in find_undecided(plan)[:1]:
         who = plan.document.plan.proposer
         yield line(words.conflict(conflict.about, who), Style.WARNING)
         for row in ConflictHunk(conflict, 1, None, who).rows:

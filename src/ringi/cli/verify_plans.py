@@ -12,7 +12,7 @@ from ringi.errors import NotFound, NotProven
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.subject import is_session, short
 from ringi.plans.verdict import Proven
-from ringi.plans.verdict_view import doubt_lines, proven_lines, session_lines, unexecuted_lines
+from ringi.plans.verdict_view import doubt_lines, format_unexecuted, proven_lines, session_lines
 from ringi.plans.verify import CommitStanding, Examination, PlanVerdict, SessionVerdict
 from ringi.runs.ref_damage import lost_proofs
 
@@ -52,8 +52,8 @@ def _verdicts(
 ) -> tuple[list[PlanVerdict], list[SessionVerdict]]:
     if plan and is_session(plan):
         return [], [looked.session(plan)]
-    names = list(looked.carried_out()) if every else [plan or next(looked.carried_out(), "")]
-    sessions = [] if plan else [looked.session(name) for name in looked.approved_sessions()]
+    names = list(looked.list_carried_out()) if every else [plan or next(looked.list_carried_out(), "")]
+    sessions = [] if plan else [looked.session(name) for name in looked.list_approved_sessions()]
     if not every and not names[0] and not sessions:
         raise NotFound(what=Text("plan"), name=Text("that was carried out"))
     return [looked.plan(name) for name in names if name], sessions
@@ -106,7 +106,7 @@ def _tell(app: App, verdict: PlanVerdict, told: set[Text]) -> None:
     elif document.carried_out:
         ui.show(proven_lines(document))
     else:
-        ui.show(unexecuted_lines(document))
+        ui.show(format_unexecuted(document))
     _tell_commit(app, verdict.commit)
     ui.show(doubt_lines(document))
 

@@ -33,7 +33,7 @@ def terms_here(workspace: Workspace, item: Item | None = None, *, opens_change: 
 
 def reviews_count(workspace: Workspace) -> bool:
     """Whether a yes on the forge can approve anything here."""
-    return workspace.config.forge.accepts_reviews and not workspace.signatures.required()
+    return workspace.config.forge.accepts_reviews and not workspace.signatures.requires_signature()
 
 
 class ApprovedHere(NamedTuple):
@@ -55,7 +55,7 @@ def approved_here(workspace: Workspace, created_by: str = "") -> ApprovedHere | 
     if box.bwrap is None:
         why = Text("there is no sandbox to test it in before that ({why})", why=box.why or "?")
         return ApprovedHere(why, each=True, mend=box.mend)
-    if workspace.signatures.required():
+    if workspace.signatures.requires_signature():
         return ApprovedHere(Text("approvals are signed here (approval.proof)"))
     return None if workspace.config.forge.accepts_reviews else ApprovedHere(Text("forge.reviews is off"))
 

@@ -76,7 +76,11 @@ def amend(
     document = next_version(stored.document, workspace.person.requester(), name)
     wanted = _by_spec(stored, amendments)
     specs = stored.document.state.action_specs
-    done = {spec.id: _amended(workspace, name, spec, wanted[spec.id]) for spec in specs if spec.id in wanted}
+    done = {
+        spec.id: _apply_amendment(workspace, name, spec, wanted[spec.id])
+        for spec in specs
+        if spec.id in wanted
+    }
     words = "; ".join(amended.words for amended in done.values() if amended.words)
     pairs = [_outcome(workspace, spec, done.get(spec.id)) for spec in specs]
     kept = tuple(pair for pair in pairs if pair is not None)
@@ -85,7 +89,7 @@ def amend(
         return validated.report
     told = f"{reason}: {words}" if reason else words
     did = _sum([amended for amended in done.values() if amended.words], document.plan.version)
-    did = _counted(did, stored.document, validated, sum(amended.grown for amended in done.values()))
+    did = _count_hunks(did, stored.document, validated, sum(amended.grown for amended in done.values()))
     feedback = Feedback(workspace.clock.now(), told, FeedbackKind.AMENDED, did)
     actor = actor_at(workspace.person)
     if actor is Actor.USER:
@@ -139,7 +143,7 @@ def _together(
     return Validated(report, tuple(problems), tuple(rendered for _, rendered in kept))
 
 
-def _amended(workspace: Workspace, plan: str, spec: ActionSpecExt, amendment: Amendment) -> _Amended:
+def _apply_amendment(workspace: Workspace, plan: str, spec: ActionSpecExt, amendment: Amendment) -> _Amended:
     label = _label(spec.base)
     if isinstance(amendment, DropSpec):
         return _Amended(None, f"dropped {label}", _FILE_DROPPED)
@@ -155,14 +159,14 @@ def _amended(workspace: Workspace, plan: str, spec: ActionSpecExt, amendment: Am
         before = 0
     else:
         new = _new_content(plan, spec, effects, amendment)
-        words, did = _edited(label, effects[0], new)
+        words, did = _describe_edit(label, effects[0], new)
         before = len(rendering(effects).hunks)
     if new is not None and new == effects[0].new:
         return _Amended(spec, "")
     base = None if new is None else _with_bytes(plan, spec, effects, new)
     if base is None:
         return _Amended(None, f"dropped {label}", _FILE_DROPPED)
-    found = _validated(workspace, plan, spec, base)
+    found = _validate_new(workspace, plan, spec, base)
     grown = len(found.diff.hunks) - before if before and found.diff else 0
     return found._replace(words=words, did=did, grown=grown)
 
@@ -176,7 +180,7 @@ def _hunks(numbers: Sequence[int]) -> str:
     return f"hunk{'s' if len(wanted) > 1 else ''} {', '.join(map(str, wanted))}"
 
 
-def _edited(label: str, own: Effect, new: bytes) -> tuple[str, Amended]:
+def _describe_edit(label: str, own: Effect, new: bytes) -> tuple[str, Amended]:
     rendered = difference(own.path, own.new, own.after, new, own.after)
     lines = max(rendered.added, rendered.removed)
     if rendered.binary:
@@ -185,7 +189,7 @@ def _edited(label: str, own: Effect, new: bytes) -> tuple[str, Amended]:
     return f"edited {lines} line{'' if lines == 1 else 's'} of {label}", did
 
 
-def _counted(did: Amended, before: PlanDocument, validated: Validated, grown: int) -> Amended:
+def _count_hunks(did: Amended, before: PlanDocument, validated: Validated, grown: int) -> Amended:
     """With how many hunks there were, and how many of them are gone."""
     totals = before.state.previews
     if totals is None or totals.hunks is UNSET:
@@ -261,7 +265,7 @@ def _with_bytes(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], new: 
     return msgspec.structs.replace(spec.base, content=content, encoding=encoding)
 
 
-def _validated(workspace: Workspace, plan: str, spec: ActionSpecExt, base: ActionSpec) -> _Amended:
+def _validate_new(workspace: Workspace, plan: str, spec: ActionSpecExt, base: ActionSpec) -> _Amended:
     since = since_of(workspace, [spec])
     validated = validate([base], workspace.tree, rules_of(workspace), {}, since, actor=Actor.USER)
     found = msgspec.structs.replace(validated.report.normalized[0], id=spec.id)

@@ -8,7 +8,7 @@ from ringi.approvals.feedback import Side
 from ringi.approvals.who import refuse_agent
 from ringi.errors import AmendedTwice, LostRace, NotFound, PlanChanged
 from ringi.kernel.text import Text
-from ringi.plans.answer import CommentChange, drafted, replace_comments
+from ringi.plans.answer import CommentChange, draft_comment, replace_comments
 from ringi.plans.document import Amendment, DropHunks, DropSpec, NewContent, PlanDocument
 from ringi.plans.effects import pack
 from ringi.plans.review_document import path_after, spec_at
@@ -98,7 +98,7 @@ def _comment(plan: ReviewedPlan, wanted: ScriptedComment) -> CommentChange:
     before = comment_on(plan, path, wanted.line, side)
     if wanted.text:
         stored = plan.tool.stored(plan.plan_id)
-        return before, drafted(plan.workspace, stored, path, wanted.line, wanted.text, side=side)
+        return before, draft_comment(plan.workspace, stored, path, wanted.line, wanted.text, side=side)
     if before is None:
         see = f"ringi show {plan.name}"
         raise NotFound(what=Text("comment"), name=f"{path}:{wanted.line}", see=see)

@@ -59,12 +59,12 @@ def comment(
 ) -> LineComment:
     """Changes neither the plan nor an approval of it."""
     stored = _open_plan(workspace, plan_id, seen)
-    given = drafted(workspace, stored, path, line, text, side=side)
+    given = draft_comment(workspace, stored, path, line, text, side=side)
     _replace_comments(workspace, stored, [(instead_of, given)])
     return given
 
 
-def drafted(
+def draft_comment(
     workspace: Workspace, stored: StoredPlan, path: str, line: int, text: str, *, side: Side
 ) -> LineComment:
     """A comment that is not kept yet. Raises if there is no such line."""

@@ -63,7 +63,7 @@ from ringi.plans.document import (
 )
 from ringi.plans.effects import content_of, rules_of
 from ringi.plans.place import require_here
-from ringi.plans.propose import proposed_by, refuse_rejected, require_as_seen
+from ringi.plans.propose import find_proposer, refuse_rejected, require_as_seen
 from ringi.plans.rows import PlanRecord
 from ringi.plans.status import advance, refusal
 from ringi.plans.validate import misfits
@@ -155,7 +155,7 @@ def _require_fit(workspace: Workspace, stored: StoredPlan, selection: SpecSelect
     _require_ids(stored, selection)
     if problems := misfits(specs, len(specs), rules_of(workspace), workspace.tree):
         raise InvalidSpecs(plan=name, issues=problems[0])
-    if torn := _torn_group(stored.document.state.action_specs, specs):
+    if torn := _find_torn_group(stored.document.state.action_specs, specs):
         raise InvalidSpecs(plan=name, issues=Text("the specs of group {group} go together", group=torn))
     invalid = [f"{spec.id} {spec.base.path}: {spec.notes}" for spec in specs if not spec.validated]
     if invalid:
@@ -180,7 +180,7 @@ def _require_ids(stored: StoredPlan, selection: SpecSelection) -> None:
         raise InvalidSpecs(plan=name, issues=Text("{specs} is selected twice", specs=", ".join(twice)))
 
 
-def _torn_group(specs: Sequence[ActionSpecExt], chosen: Sequence[ActionSpecExt]) -> str | None:
+def _find_torn_group(specs: Sequence[ActionSpecExt], chosen: Sequence[ActionSpecExt]) -> str | None:
     """A group of which only a part was selected; a group is applied whole or not at all."""
     ids = {spec.id for spec in chosen}
     left_out = {spec.base.group for spec in specs if spec.id not in ids}
@@ -197,7 +197,7 @@ def statement(workspace: Workspace, asked: ApprovalRequest, approver: str, note:
 
 
 def _about(workspace: Workspace, document: PlanDocument, subject: ApprovalSubject) -> StatementContext | None:
-    return attest.about(workspace, document, subject, attest.known_bytes(workspace, document, subject))
+    return attest.about(workspace, document, subject, attest.collect_bytes(workspace, document, subject))
 
 
 def approve(
@@ -236,7 +236,7 @@ def approve(
         last = transaction.last_hash()
         approval = approval_of(workspace, asked, data, proven, approver=approver, after_event=last, note=note)
         transaction.approvals.add(approval)
-        left_out = _left_out(document, selection)
+        left_out = _describe_left_out(document, selection)
         told = (Feedback(approval.timestamp, left_out, FeedbackKind.NOT_APPROVED),) if left_out else ()
         document = with_state(
             document,
@@ -253,7 +253,7 @@ def approve(
     return ApprovedPlan(approval)
 
 
-def approved_already(workspace: Workspace, plan_id: str, selection: SpecSelection) -> ApprovedPlan | None:
+def find_approval(workspace: Workspace, plan_id: str, selection: SpecSelection) -> ApprovedPlan | None:
     """None if it is not approved, for another selection, or not any more."""
     record = workspace.store.record(plan_id)
     if record.plan.document.state.status is not PlanStatus.APPROVED:
@@ -264,7 +264,7 @@ def approved_already(workspace: Workspace, plan_id: str, selection: SpecSelectio
     return None
 
 
-def _left_out(document: PlanDocument, selection: SpecSelection) -> str:
+def _describe_left_out(document: PlanDocument, selection: SpecSelection) -> str:
     """For the proposer: what the person did not approve."""
     specs = document.state.action_specs
     chosen = {spec.id for spec in selected(specs, selection)}
@@ -362,7 +362,7 @@ def _require_permission(workspace: Workspace, stored: StoredPlan, *, own: bool) 
     why = workspace.person.agent()
     if own:
         require_settable(workspace.person, stored)
-        if proposed_by(workspace, stored.document.plan.id) is Actor.USER:
+        if find_proposer(workspace, stored.document.plan.id) is Actor.USER:
             raise NotYours(plan=name, name=workspace.person.requester())
         decided = stored.document.state.status not in _UNDECIDED
         why = Text("only a person discards a plan that was decided.") if decided else None
@@ -375,7 +375,7 @@ def open_request(workspace: Workspace, record: PlanRecord, selection: SpecSelect
     name, version = f"p{record.plan.number}", record.plan.document.plan.version
     for asked in reversed(record.requests):
         if (asked.version, asked.selection, asked.act) == (version, selection, UNSET):
-            if _ended_by(asked, record.events):
+            if _find_end(asked, record.events):
                 break
             return require_time(workspace, asked, name)
     raise NotRequested(plan=name)
@@ -387,7 +387,7 @@ def require_time(workspace: Workspace, asked: ApprovalRequest, name: str) -> App
     return asked
 
 
-def _ended_by(asked: ApprovalRequest, events: Iterable[Event]) -> Event | None:
+def _find_end(asked: ApprovalRequest, events: Iterable[Event]) -> Event | None:
     """The first event that decided or ended the request: it is answered once."""
     kind = KINDS[asked.about.kind]
     ending = kind.given | kind.refused | kind.overtaken
@@ -406,7 +406,7 @@ def outcome(workspace: Workspace, plan_id: str) -> ApprovalOutcome | None:
     if not record.requests:
         return None
     asked = record.requests[-1]
-    event = _ended_by(asked, record.events)
+    event = _find_end(asked, record.events)
     if event is None:
         expired = asked.expires_at < workspace.clock.now()
         return ExpiredRequest(asked.expires_at) if expired else None

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.approvals.document import Act, Approval, ApprovalSubject, ProofKind, SignedAct
 from ringi.approvals.kinds import as_written
-from ringi.approvals.proof import StatementContext, stated
+from ringi.approvals.proof import StatementContext, build_statement
 from ringi.approvals.statement import (
     ABSENT,
     NOTES,
@@ -92,7 +92,7 @@ class _AttestedFile(NamedTuple):
         return FileDelta(self.path, old, new) if whole else None
 
 
-def known_bytes(workspace: Workspace, document: PlanDocument, subject: ApprovalSubject) -> dict[str, bytes]:
+def collect_bytes(workspace: Workspace, document: PlanDocument, subject: ApprovalSubject) -> dict[str, bytes]:
     """By hash, the files of a plan before and after it, as far as they can be had."""
     known: dict[str, bytes] = {}
     for change in subject.changes:
@@ -201,7 +201,7 @@ def _proof(
     if record.kind is ProofKind.SIGNED:
         signature, keyid = record.signature or "", fingerprint(record.key or "")
     elif said := about(workspace, document, subject, known):
-        made = stated(
+        made = build_statement(
             _SIGNED_AS[subject.kind],
             approval.digest,
             approval.approver,
@@ -240,10 +240,10 @@ def mend(workspace: Workspace) -> Mended | None:
     rebuilt = repository.rebuild() if repository else None
     if repository is None or rebuilt is None:
         return None
-    used = list(_used_proofs(workspace)) if workspace.config.provenance.notes else []
+    used = list(_find_used_proofs(workspace)) if workspace.config.provenance.notes else []
     if lines := _by_blob(one.proof for one in used if one.proof):
         repository.attach_all(lines)
-    proven = {digest for line in repository.lines() if (digest := _approved_digest(line))}
+    proven = {digest for line in repository.lines() if (digest := _read_digest(line))}
     plans = [one.plan for one in used if one.lacks_bytes and one.digest not in proven]
     what = Text(
         "The notes that prove approvals were damaged ({why}); they were rebuilt from what can be read and "
@@ -257,27 +257,27 @@ def mend(workspace: Workspace) -> Mended | None:
 def is_lost(workspace: Workspace, plan_id: str) -> bool:
     """Whether a signed approval of the plan was used and is not in the notes. Raises NotesFailed."""
     repository = workspace.repository() if workspace.config.provenance.notes else None
-    lines = _by_blob(_signed_proofs(workspace, plan_id)) if repository else {}
+    lines = _by_blob(_find_signed_proofs(workspace, plan_id)) if repository else {}
     return repository is not None and bool(lines) and repository.lacking(lines)
 
 
-def lost_plans(workspace: Workspace) -> list[PlanRef]:
+def find_lost_plans(workspace: Workspace) -> list[PlanRef]:
     """Those with a signed approval that was used and is not in the notes. Raises NotesFailed."""
     return [ref for ref in workspace.store.plans.refs(discarded=True) if is_lost(workspace, ref.id)]
 
 
 def bring_back(workspace: Workspace) -> Mended | None:
     """Adds the signed approvals that were used and are not in the notes. Raises NotesFailed."""
-    lost, repository = lost_plans(workspace), workspace.repository()
+    lost, repository = find_lost_plans(workspace), workspace.repository()
     if not lost or repository is None:
         return None
-    repository.attach_all(_by_blob(proof for ref in lost for proof in _signed_proofs(workspace, ref.id)))
+    repository.attach_all(_by_blob(proof for ref in lost for proof in _find_signed_proofs(workspace, ref.id)))
     names = ", ".join(ref.name for ref in lost)
     what = Text("The proofs of {plans} were missing in the notes; they are there again.", plans=names)
     return Mended(NOTES, (what,))
 
 
-def _signed_proofs(workspace: Workspace, plan_id: str) -> Iterator[_Proof]:
+def _find_signed_proofs(workspace: Workspace, plan_id: str) -> Iterator[_Proof]:
     """What was signed is in the ledger as it was, whatever became of the files."""
     document = workspace.store.plans.get(plan_id).document
     for approval in workspace.store.approvals.of(plan_id):
@@ -303,7 +303,7 @@ class _Used(NamedTuple):
     """Whether the proof says less than the one that was lost."""
 
 
-def _approved_digest(line: bytes) -> str:
+def _read_digest(line: bytes) -> str:
     """Empty if the line is no proof."""
     try:
         return parse_envelope(line).statement.predicate.digest
@@ -311,7 +311,7 @@ def _approved_digest(line: bytes) -> str:
         return ""
 
 
-def _used_proofs(workspace: Workspace) -> Iterator[_Used]:
+def _find_used_proofs(workspace: Workspace) -> Iterator[_Used]:
     store = workspace.store
     for ref in store.plans.refs(discarded=True):
         document, here = store.plans.get(ref.id).document, workspace
@@ -323,7 +323,7 @@ def _used_proofs(workspace: Workspace) -> Iterator[_Used]:
             subject = as_written(approval.subject, ApprovalSubject)
             if subject is None or not approval.spent_by:
                 continue
-            known = known_bytes(here, document, subject)
+            known = collect_bytes(here, document, subject)
             for change in subject.changes:  # an undo has no specs that would tell
                 data = store.get_bytes(change.after.sha256) if change.after and not change.folder else None
                 known |= {codec.digest(data): data} if data is not None else {}

@@ -23,12 +23,12 @@ from ringi.approvals.document import (
 )
 from ringi.approvals.forge import ForgeTerms, ItemKind, ReviewHow
 from ringi.approvals.grant import use_of
-from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject, counted
+from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject, count_uses
 from ringi.approvals.kinds import KINDS, Bound, as_written
 from ringi.approvals.proof import TYPED_LENGTH, YES
 from ringi.approvals.signers import as_lists, signature_needed
 from ringi.approvals.signing import Signatures, SignerList
-from ringi.approvals.statement import read_signed, said_or_none
+from ringi.approvals.statement import read_predicate_or_none, read_signed
 from ringi.errors import NotFound, SignatureRefused, SignatureUnchecked, UnlistedKey
 from ringi.kernel import codec
 from ringi.kernel.text import Text
@@ -115,7 +115,7 @@ def _proof(facts: SubjectFacts, approval: Approval, bound: Bound, event: Event |
         yield from _through_grant(facts, approval, bound.document, event)
     else:
         on_forge = record.kind is ProofKind.REVIEW
-        yield from _reviewed(facts, approval, bound) if on_forge else _typed(approval)
+        yield from _check_review(facts, approval, bound) if on_forge else _check_typed(approval)
         if event and _rule_at(facts.store, event.seq) is RequiredProof.SIGNED:
             yield (
                 Text("it was given on a forge when only signatures counted")
@@ -124,12 +124,12 @@ def _proof(facts: SubjectFacts, approval: Approval, bound: Bound, event: Event |
             )
 
 
-def _typed(approval: Approval) -> Iterator[Text]:
+def _check_typed(approval: Approval) -> Iterator[Text]:
     if approval.proof.answer.lower() not in {*YES, approval.digest[:TYPED_LENGTH]}:
         yield Text("the answer that it keeps is no yes")
 
 
-def _reviewed(facts: SubjectFacts, approval: Approval, bound: Bound) -> Iterator[Text]:
+def _check_review(facts: SubjectFacts, approval: Approval, bound: Bound) -> Iterator[Text]:
     """What the ledger says of a yes on a forge; whether that is still there, only the forge knows."""
     record, document = approval.proof, bound.document
     review = record.review
@@ -180,7 +180,7 @@ def _signature(
 ) -> Iterator[Text]:
     """Checked against these lists, or the current ones: a key that was removed no longer counts."""
     statement, signature = record.statement or "", record.signature or ""
-    said = said_or_none(statement)
+    said = read_predicate_or_none(statement)
     if said is None:
         yield Text("what was signed cannot be read")
     elif (said.act, said.digest, said.approver, said.note) != wanted:
@@ -198,7 +198,7 @@ def _signature(
 
 def _other_files(statement: str, subject: ApprovalSubject) -> Iterator[Text]:
     """Whether it names files that were not approved."""
-    if said_or_none(statement) is None:
+    if read_predicate_or_none(statement) is None:
         return
     approved = {
         (change.path, state.sha256)
@@ -244,7 +244,7 @@ def _unlike_before(
         yield from _signature(facts, record, wanted, as_lists(before) if before else ())
         return
     if record.kind is ProofKind.TYPED:
-        yield from _typed(approval)
+        yield from _check_typed(approval)
     elif not (before and said.lists == before.lists and said.proof is RequiredProof.SIGNED):
         yield Text("nobody was asked")
     if signature_needed(before, RequiredProof.ANY):
@@ -332,8 +332,8 @@ def _beyond(
         yield Text("it took {count} files of the budget and changes {changed}", count=files, changed=changed)
     if files > scope.files_per_use or lines > scope.lines_per_use:
         yield Text("{files} files and {lines} lines are more than one use may take", files=files, lines=lines)
-    uses = facts.store.approvals.granted(approval.proof.grant or "")
-    until = counted(use_of(one) for one in uses if one.timestamp <= approval.timestamp)
+    uses = facts.store.approvals.of_grant(approval.proof.grant or "")
+    until = count_uses(use_of(one) for one in uses if one.timestamp <= approval.timestamp)
     all_files, all_lines = sum(one.files for one in until), sum(one.lines for one in until)
     if scope.run and len(until) > scope.run.steps:
         yield Text("steps used up: {count} of {most}", count=len(until), most=scope.run.steps)

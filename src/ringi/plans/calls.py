@@ -24,7 +24,7 @@ _NOT_BOUND: Final = Text("it was proposed when no server was configured: propose
 _CHANGED: Final = Text("the tool changed since the call was proposed: propose it again")
 
 
-def bound(workspace: Workspace, specs: Sequence[ActionSpec]) -> tuple[list[ActionSpec], Misfits]:
+def bind_calls(workspace: Workspace, specs: Sequence[ActionSpec]) -> tuple[list[ActionSpec], Misfits]:
     """The specs with the digests of the tools they call, and what is wrong with calls, by their place.
 
     Without servers nothing is looked at: such a plan can be approved, but not executed.
@@ -83,5 +83,5 @@ def refusal(tools: OutsideTools, step: Step) -> Text | None:
     return None if digest_of(known) == step.tool_digest else _CHANGED
 
 
-def decoded(arguments: str) -> Mapping[str, Any]:
+def decode_arguments(arguments: str) -> Mapping[str, Any]:
     return codec.decode_own(arguments.encode(), dict[str, Any], "arguments")

@@ -87,7 +87,7 @@ def capture(
     )
     gaps = (*_unread(snapshot, listing), *_absent(snapshots), *diagnosed.gaps)
     gaps += tuple(_editor_gaps(workspace, editor)) if editor else ()
-    pushed = [_named(workspace, item) for item in editor.diagnostics] if editor else []
+    pushed = [_with_project_path(workspace, item) for item in editor.diagnostics] if editor else []
     ours = [item for item in pushed if item.file in inside]
     risk = workspace.config.risk
     state = ProjectState(
@@ -170,7 +170,7 @@ def _is_saved(workspace: Workspace, path: str, given: Unsaved) -> bool:
     return found is not None and found.state.sha256 == wanted
 
 
-def _named(workspace: Workspace, item: Diagnostic) -> Diagnostic:
+def _with_project_path(workspace: Workspace, item: Diagnostic) -> Diagnostic:
     """About a path in the project, if it is one."""
     path = _in_project(workspace, item.file)
     return item if path is None else msgspec.structs.replace(item, file=path)

@@ -90,7 +90,7 @@ def propose_change(
     workspace: Workspace,
     change: ChangeDraft,
     state: ProjectState,
-    affected_by: Callable[[Sequence[str]], Affected],
+    find_affected: Callable[[Sequence[str]], Affected],
     explain: Callable[[ChangeDraft], Explained] | None = None,
 ) -> str:
     """Applies rules CP-2 to CP-6, each with its own error; stores nothing if one is broken.
@@ -116,7 +116,7 @@ def propose_change(
         raise ChangeRefused(why=validated.problems[0])
     _require_unchanged(validated.report.normalized, [found for _, found in effects])
     targets = paths_of(validated.report.normalized)
-    affected = affected_by(targets)
+    affected = find_affected(targets)
     unknown = affected.unknown or UNSET
     said = Explained(change.explanation)
     if explain and not any(msgspec.structs.astuple(change.explanation)):
@@ -221,10 +221,10 @@ def _require_edit(workspace: Workspace, effects: Sequence[tuple[Effect, ...]]) -
         source = own.before or next((other.before for other in others), None)
         if own.after and own.after.mode != (source.mode if source else usual):
             raise NotAnEdit(path=own.path, why=Text("its permission bits change"))
-    workspace_edit([edited_file(found) for found in effects], "file:///")
+    workspace_edit([as_edited_file(found) for found in effects], "file:///")
 
 
-def edited_file(effects: Sequence[Effect]) -> EditedFile:
+def as_edited_file(effects: Sequence[Effect]) -> EditedFile:
     """What one spec does, as an editor sees it."""
     own, *others = effects
     if others and others[0].after is None:

@@ -175,7 +175,7 @@ def files_after(workspace: Workspace, stored: StoredPlan) -> Files:
     name, state = f"p{stored.number}", stored.document.state
     specs = selected(state.action_specs, state.selection)
     if state.status is PlanStatus.ABORTED:
-        specs = tuple(spec for spec in specs if not _carried_out(workspace, spec))
+        specs = tuple(spec for spec in specs if not _is_carried_out(workspace, spec))
     for spec in specs:
         if not spec.validated:
             raise InvalidSpecs(plan=name, issues=spec.notes)
@@ -195,7 +195,7 @@ def files_made(workspace: Workspace, name: str, specs: Iterable[ActionSpecExt]) 
     return files
 
 
-def _carried_out(workspace: Workspace, spec: ActionSpecExt) -> bool:
+def _is_carried_out(workspace: Workspace, spec: ActionSpecExt) -> bool:
     left = [FileChange(spec.id, file.path, file.after, file.after) for file in spec.touched]
     return bool(left) and not differing(workspace.tree, left)
 
@@ -220,13 +220,13 @@ def check_after(workspace: Workspace, plan_id: str, approval: Approval) -> None:
     try:
         results = run_after(workspace, planned)
     except Interrupted:
-        _dealt_with(workspace, plan_id, planned, approval)
+        _deal_with_failure(workspace, plan_id, planned, approval)
         raise
     add_checks(workspace, plan_id, results)
     failed = next((result for result in results if result.exit_code != 0), None)
     if failed is None:
         return
-    became = _dealt_with(workspace, plan_id, planned, approval)
+    became = _deal_with_failure(workspace, plan_id, planned, approval)
     raise _failure(stored, failed, became)
 
 
@@ -249,7 +249,9 @@ def _failure(stored: StoredPlan, result: CheckResult, became: Text) -> CheckFail
     )
 
 
-def _dealt_with(workspace: Workspace, plan_id: str, planned: PlannedChecks, approval: Approval) -> Text:
+def _deal_with_failure(
+    workspace: Workspace, plan_id: str, planned: PlannedChecks, approval: Approval
+) -> Text:
     stored = workspace.store.plans.get(plan_id)
     if stored.document.step:
         return _take_back_step(workspace, plan_id, approval)

@@ -22,7 +22,7 @@ from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.event import Actor, EventKind, LoggedEvent, NewEvent
 from ringi.patch.file_merge import ConflictedFile, merge_file
 from ringi.patch.render import FileSide
-from ringi.plans.commit_message import offered_message, proper_message, trailers, with_trailers
+from ringi.plans.commit_message import message_of_offer, proper_message, trailers, with_trailers
 from ringi.plans.document import (
     OPEN,
     PLAN_MACHINE,
@@ -126,14 +126,14 @@ def _running(wanted: PlannedCommit | CommitSubject, hooks: tuple[str, ...]) -> t
     return () if wanted.offered else hooks
 
 
-def announced(workspace: Workspace, document: PlanDocument) -> Announced | None:
+def announce(workspace: Workspace, document: PlanDocument) -> Announced | None:
     """None if no commit is wanted. Raises NoCommit if none can be made."""
     specs = selected(document.state.action_specs, document.state.selection)
     subject = commit_subject(workspace, document, specs)
-    return Announced(subject, _mixed(workspace, subject.parent, _changes(specs))) if subject else None
+    return Announced(subject, _find_mixed(workspace, subject.parent, _changes(specs))) if subject else None
 
 
-def _mixed(workspace: Workspace, parent: str, changes: Sequence[FileChange]) -> tuple[str, ...]:
+def _find_mixed(workspace: Workspace, parent: str, changes: Sequence[FileChange]) -> tuple[str, ...]:
     """Git may convert line ends in a commit; other conversions look like changes here."""
     if not parent:
         return ()
@@ -164,30 +164,30 @@ def difference(approved: CommitSubject, now: CommitSubject) -> Text | None:
 
 def commit(workspace: Workspace, approval: Approval, result: ExecutionResult) -> ExecutionResult:
     """Runs after everything was written and checked; the files stay even if the commit fails."""
-    subject = _approved(approval)
+    subject = _read_subject(approval)
     if not subject.commit:
         return result
     if workspace.store.plans.checking() != result.plan_id:
         with workspace.store.transaction() as transaction:
             transaction.plans.set_checking(result.plan_id)
-    return _ended(workspace, result, _attempted(workspace, approval, subject, subject.commit), subject)
+    return _end(workspace, result, _attempt(workspace, approval, subject, subject.commit), subject)
 
 
-def _attempted(
+def _attempt(
     workspace: Workspace, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
 ) -> CommitOutcome:
     try:
-        return _made(workspace, approval, subject, wanted)
+        return _make(workspace, approval, subject, wanted)
     except NoCommit as error:
         return CommitOutcome("", str(error.details["why"]))
 
 
-def _ended(
+def _end(
     workspace: Workspace, result: ExecutionResult, outcome: CommitOutcome, subject: ApprovalSubject
 ) -> ExecutionResult:
     """What a step of a run wrote does not stay without its commit, so that is not the end of it."""
     taken_back = bool(subject.step) and subject.kind is Act.EXECUTE and not outcome.commit
-    result = _recorded(workspace, result, outcome, over=not taken_back)
+    result = _record(workspace, result, outcome, over=not taken_back)
     if subject.step and outcome.commit:
         # The run tries again before it goes on, and then says what is in the way.
         with contextlib.suppress(BranchRefused, CopyFailed):
@@ -196,10 +196,10 @@ def _ended(
     return result
 
 
-def _made(
+def _make(
     workspace: Workspace, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
 ) -> CommitOutcome:
-    files = written(workspace.store.executions.of(subject.plan_id), approval.id, subject)
+    files = find_written(workspace.store.executions.of(subject.plan_id), approval.id, subject)
     commits = workspace.commits()
     order = _order(workspace, approval, subject, wanted)
     now = commits.place(list(order.files), unstaged=bool(wanted.reverts))
@@ -219,14 +219,14 @@ def _order(
 ) -> CommitOrder:
     data: Mapping[str, bytes | Committed | None]
     if wanted.reverts:
-        data = reverted(workspace.commits(), wanted.reverts)
+        data = revert_files(workspace.commits(), wanted.reverts)
     else:
-        files = written(workspace.store.executions.of(subject.plan_id), approval.id, subject)
+        files = find_written(workspace.store.executions.of(subject.plan_id), approval.id, subject)
         data = _bytes_of(workspace, files)
     if wanted.offered:
         if not subject.step:
             raise NoCommit(why=Text("only a step of a run is offered for review"))
-        message = offered_message(wanted.message, subject.plan_id, subject.step)
+        message = message_of_offer(wanted.message, subject.plan_id, subject.step)
         return CommitOrder(wanted.parent, message, (), data, exact=True, offered=wanted.offered)
     marks = trailers(approval, subject.step or None)
     message = with_trailers(wanted.message, marks)
@@ -237,7 +237,9 @@ def bytes_written(workspace: Workspace, approval: Approval) -> dict[str, tuple[b
     """The files after all executions under the approval, with their permission bits, as far as they are
     kept.
     """
-    files = written(workspace.store.executions.of(approval.subject_id), approval.id, _approved(approval))
+    files = find_written(
+        workspace.store.executions.of(approval.subject_id), approval.id, _read_subject(approval)
+    )
     found: dict[str, tuple[bytes, int] | None] = {}
     for path, state in files.items():
         data = workspace.store.get_bytes(state.sha256) if state else b""
@@ -255,7 +257,7 @@ def _bytes_of(workspace: Workspace, files: Mapping[str, FileState | None]) -> Ma
     return data
 
 
-def written(
+def find_written(
     executions: Iterable[StoredIntent], approval_id: str, subject: ApprovalSubject
 ) -> dict[str, FileState | None]:
     """The files after all executions under the approval."""
@@ -275,14 +277,14 @@ def written(
 
 def follows_undo(approval: Approval) -> bool:
     """The approval of an execution also covers the rollback after a failed check, without its commit."""
-    subject = _approved(approval)
+    subject = _read_subject(approval)
     return subject.kind is Act.UNDO and bool(subject.commit)
 
 
 def not_made(workspace: Workspace, approval: Approval, result: ExecutionResult) -> None:
     """A check failed after the execution, so there is nothing to commit."""
-    if _approved(approval).commit:
-        _recorded(workspace, result, CommitOutcome("", str(_CHECK_FAILED)))
+    if _read_subject(approval).commit:
+        _record(workspace, result, CommitOutcome("", str(_CHECK_FAILED)))
 
 
 def finish(workspace: Workspace, recovered: Sequence[ExecutionResult]) -> list[ExecutionResult]:
@@ -295,17 +297,17 @@ def finish(workspace: Workspace, recovered: Sequence[ExecutionResult]) -> list[E
     last = done[-1] if done else None
     approvals = {approval.id: approval for approval in workspace.store.approvals.of(stored.document.plan.id)}
     approval = approvals.get(last.intent.approval_id) if last else None
-    subject = _approved(approval) if approval else None
+    subject = _read_subject(approval) if approval else None
     if last is None or last.result is None or approval is None or subject is None or not subject.commit:
         return list(recovered)
     outcome = CommitOutcome("", str(_CUT_OFF))
     if subject.kind is Act.EXECUTE and not _was_checked(stored.document):
-        _recorded(workspace, last.result, outcome, over=False)
+        _record(workspace, last.result, outcome, over=False)
         return list(recovered)
     if last.intent.kind is subject.kind:
-        found = _found(workspace, approval, subject, subject.commit)
+        found = _find_commit(workspace, approval, subject, subject.commit)
         outcome = found or _once_more(workspace, approval, last.result) or outcome
-    result = _ended(workspace, last.result, outcome, subject)
+    result = _end(workspace, last.result, outcome, subject)
     others = [one for one in recovered if one.execution_id != result.execution_id]
     return [*others, msgspec.structs.replace(result, recovered=True)]
 
@@ -315,16 +317,16 @@ def _once_more(workspace: Workspace, approval: Approval, result: ExecutionResult
 
     Tried once, in case a hook is what cuts it off.
     """
-    subject = _approved(approval)
+    subject = _read_subject(approval)
     if not subject.step or not subject.commit or subject.kind is not Act.EXECUTE:
         return None
     if outcome_of(workspace.store.events(result.plan_id)) is not None:
         return None
-    _recorded(workspace, result, CommitOutcome("", str(_CUT_OFF)), over=False)
-    return _attempted(workspace, approval, subject, subject.commit)
+    _record(workspace, result, CommitOutcome("", str(_CUT_OFF)), over=False)
+    return _attempt(workspace, approval, subject, subject.commit)
 
 
-def _found(
+def _find_commit(
     workspace: Workspace, approval: Approval, subject: ApprovalSubject, wanted: CommitSubject
 ) -> CommitOutcome | None:
     """The commit that was made before the crash."""
@@ -350,7 +352,7 @@ def _was_checked(document: PlanDocument) -> bool:
     return bool(after) and all(check.passed for check in after)
 
 
-def _recorded(
+def _record(
     workspace: Workspace, result: ExecutionResult, outcome: CommitOutcome, *, over: bool = True
 ) -> ExecutionResult:
     """Unless `over`, it is not known yet what happens to the files."""
@@ -390,7 +392,7 @@ def outcome_of(events: Iterable[LoggedEvent]) -> CommitOutcome | None:
     return CommitOutcome(made, "; ".join(filter(None, [why, note])))
 
 
-def _approved(approval: Approval) -> ApprovalSubject:
+def _read_subject(approval: Approval) -> ApprovalSubject:
     return codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval")
 
 
@@ -419,7 +421,7 @@ def revert_subject(
     commits: GitCommits, document: PlanDocument, made: Sequence[str], known: Iterable[str]
 ) -> CommitSubject:
     """Raises NoCommit. `known` are the files that the undo knows."""
-    files = reverted(commits, made)
+    files = revert_files(commits, made)
     if others := sorted(files.keys() - set(known)):
         raise NoCommit(why=Text("commit {id} also changed {path}", id=made[0][:COMMIT_SHOWN], path=others[0]))
     if not files:
@@ -434,7 +436,7 @@ def _message(document: PlanDocument, made: Sequence[str]) -> str:
     return f'Revert "{title}"\n\n' + "\n".join(f"This reverts commit {commit}." for commit in made)
 
 
-def reverted(commits: GitCommits, made: Sequence[str]) -> Files:
+def revert_files(commits: GitCommits, made: Sequence[str]) -> Files:
     """The files that differ from HEAD once the commits are taken back, newest first."""
     head: Files = {}
     now: Files = {}

@@ -63,7 +63,7 @@ def trailers(approval: Approval, step: StepOf | None = None) -> tuple[str, ...]:
     return _lines([*zip(COMMIT_TRAILERS, values, strict=True), *zip(STEP_TRAILERS, of_step, strict=False)])
 
 
-def offered_message(message: str, plan_id: str, step: StepOf) -> str:
+def message_of_offer(message: str, plan_id: str, step: StepOf) -> str:
     """Of a commit that nobody has approved yet: what it came from, and no approval."""
     named = zip((COMMIT_TRAILERS[0], *STEP_TRAILERS), (plan_id, *_of_step(step)), strict=True)
     return with_trailers(message, _lines(named))

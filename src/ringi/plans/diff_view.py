@@ -311,7 +311,7 @@ class DiffSection:
                 return True
         return False
 
-    def changed(self, index: int) -> Ranges:
+    def find_changed(self, index: int) -> Ranges:
         """The bytes of a line that differ from the line it replaces or is replaced by."""
         hunk = self.hunk_at(index)
         within = index - self._starts[hunk - 1] - 1 if hunk else -1
@@ -330,13 +330,13 @@ class DiffSection:
         return self._lines[hunk]
 
     def _index(self, content: SectionContent) -> None:
-        self._said, beside = _placed(self._comments, content.hunks, self._of)
+        self._said, beside = _place_comments(self._comments, content.hunks, self._of)
         self._notes = (*content.notes, *beside)
         sizes = (1 + _length(hunk) + len(self._said.get(n, ())) for n, hunk in enumerate(content.hunks, 1))
         *self._starts, self._count = accumulate(sizes, initial=1 + len(self._notes))
 
 
-def _placed(
+def _place_comments(
     comments: Sequence[LineComment],
     hunks: Sequence[Hunk | ConflictHunk],
     lines_of: Callable[[int], _HunkLines | _ConflictLines],

@@ -24,13 +24,13 @@ def _with_end(row: Row, text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape") + (b"\r" if row.data.endswith(b"\r") else b"")
 
 
-def replaced(new: bytes, row: Row, text: str) -> bytes:
+def replace_line(new: bytes, row: Row, text: str) -> bytes:
     lines = new.split(b"\n")
     lines[row.new - 1] = _with_end(row, text)
     return b"\n".join(lines)
 
 
-def added_below(new: bytes, row: Row, text: str) -> bytes:
+def add_line_below(new: bytes, row: Row, text: str) -> bytes:
     """Below a line of the new file, or where the plan removes a line."""
     lines = new.split(b"\n")
     if row.new == len(lines):  # below a last line without newline
@@ -39,7 +39,7 @@ def added_below(new: bytes, row: Row, text: str) -> bytes:
     return b"\n".join(lines)
 
 
-def without(new: bytes, row: Row) -> bytes:
+def delete_line(new: bytes, row: Row) -> bytes:
     """Deletes the line; one that the plan removes is kept instead."""
     lines = new.split(b"\n")
     if row.kind is RowKind.REMOVED:
@@ -52,7 +52,7 @@ def without(new: bytes, row: Row) -> bytes:
 
 
 @contextmanager
-def kept(path: str, made: bytes) -> Iterator[None]:
+def keep_on_error(path: str, made: bytes) -> Iterator[None]:
     """If the plan cannot take the edit, keeps what the person wrote in a file that the error names."""
     try:
         yield

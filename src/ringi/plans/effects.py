@@ -311,7 +311,7 @@ def number_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     return enumerate(io.BytesIO(data), 1)
 
 
-def added_lines(hunks: Iterable[Hunk]) -> Iterator[tuple[int, bytes]]:
+def find_added_lines(hunks: Iterable[Hunk]) -> Iterator[tuple[int, bytes]]:
     """Each line that the hunks add, with its number in the new file."""
     for hunk in hunks:
         at = hunk.new_at
@@ -321,7 +321,7 @@ def added_lines(hunks: Iterable[Hunk]) -> Iterator[tuple[int, bytes]]:
                 yield at, line[1:].removesuffix(b"\n")
 
 
-def _removed_lines(hunks: Iterable[Hunk]) -> Iterator[int]:
+def _find_removed_lines(hunks: Iterable[Hunk]) -> Iterator[int]:
     """The number of each line that the hunks remove, in the old file."""
     for hunk in hunks:
         at = hunk.old_at
@@ -342,7 +342,7 @@ def your_lines(old: bytes | None, rendered: Rendered, seen: bytes | None) -> tup
         return (0,)
     if not rendered.removed:
         return ()
-    removed = tuple(_removed_lines(rendered.hunks))
+    removed = tuple(_find_removed_lines(rendered.hunks))
     if seen is None:
         return removed
     written = {number + 1 for lines in written_since(seen, old) for number in lines}

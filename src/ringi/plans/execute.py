@@ -43,8 +43,8 @@ from ringi.plans.recover import Recovery
 from ringi.plans.rows import PlanRecord
 from ringi.plans.status import refusal
 from ringi.plans.steps import end_command
-from ringi.plans.units import numbered
-from ringi.plans.validate import embedded
+from ringi.plans.units import number_units
+from ringi.plans.validate import find_embedded
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpecExt, only_reads, selected
 from ringi.tree.check_result import CheckResult
@@ -63,7 +63,7 @@ _RUNNABLE = frozenset([PlanStatus.APPROVED, PlanStatus.ABORTED])
 def execute(workspace: Workspace, plan_id: str, *, leaves: bool = False) -> ExecutionResult:
     """`leaves`: what the plan reads is sent away with the result."""
     with workspace.lock("execute"):
-        record = _recovered_record(workspace, plan_id)
+        record = _recover_record(workspace, plan_id)
         stored = record.plan
         require_here(workspace, stored)
         refuse_rejected(stored)
@@ -94,7 +94,7 @@ def execute(workspace: Workspace, plan_id: str, *, leaves: bool = False) -> Exec
         return result
 
 
-def _recovered_record(workspace: Workspace, plan_id: str) -> PlanRecord:
+def _recover_record(workspace: Workspace, plan_id: str) -> PlanRecord:
     """The plan, once nothing is left of what a crash cut off."""
     record = workspace.store.record(plan_id)
     if record.interrupted:
@@ -137,7 +137,7 @@ def _approval(workspace: Workspace, record: PlanRecord) -> Approval | None:
         # What a person undid is not done again without a new approval.
         _send_to_review(workspace, stored, EventKind.FOUND_STALE)
         raise NotApproved(plan=name, status=str(PlanStatus.PENDING_REVIEW))
-    if found is None and (moved := _moved(workspace, record) if status in _RUNNABLE else None):
+    if found is None and (moved := _describe_move(workspace, record) if status in _RUNNABLE else None):
         _send_to_review(workspace, stored, EventKind.FOUND_STALE)
         raise Stale(plan=name, paths=moved)
     if found is None and not reading:
@@ -147,7 +147,7 @@ def _approval(workspace: Workspace, record: PlanRecord) -> Approval | None:
     return found
 
 
-def _moved(workspace: Workspace, record: PlanRecord) -> Text | None:
+def _describe_move(workspace: Workspace, record: PlanRecord) -> Text | None:
     """How the repository differs from the approval, if that alone keeps the newest approval from counting."""
     for approval in reversed(record.approvals):
         said = codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval")
@@ -221,7 +221,7 @@ def _contents(workspace: Workspace, stored: StoredPlan, specs: Sequence[ActionSp
         _send_to_review(workspace, stored, EventKind.FOUND_STALE)
         raise Stale(plan=name, paths=wrong)
     # Another plan may have written the rest of a repository since it was approved.
-    if problem := next(embedded(specs, workspace.tree), None):
+    if problem := next(find_embedded(specs, workspace.tree), None):
         raise InvalidSpecs(plan=name, issues=problem)
     try:
         return contents | _after_bytes(workspace, specs, known=contents)
@@ -233,7 +233,7 @@ def _contents(workspace: Workspace, stored: StoredPlan, specs: Sequence[ActionSp
 def _intent(
     workspace: Workspace, stored: StoredPlan, approval: Approval | None, specs: Sequence[ActionSpecExt]
 ) -> ExecutionIntent:
-    changes, steps = numbered(specs, sandboxed=_approved_sandbox(approval))
+    changes, steps = number_units(specs, sandboxed=_read_sandbox(approval))
     folders = {change.path for change in changes if change.folder}
     return ExecutionIntent(
         id=workspace.ids(),
@@ -249,7 +249,7 @@ def _intent(
     )
 
 
-def _approved_sandbox(approval: Approval | None) -> bool | UnsetType:
+def _read_sandbox(approval: Approval | None) -> bool | UnsetType:
     if approval is None:
         return UNSET
     return codec.decode_own(approval.subject.encode(), ApprovalSubject, "approval").sandboxed

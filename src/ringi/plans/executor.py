@@ -52,11 +52,11 @@ class ExecutionProgress:
         self.units: set[int] = set()
         """Units of files that are done."""
 
-    def done(self, unit: ExecutionUnit) -> None:
+    def mark_done(self, unit: ExecutionUnit) -> None:
         self.units.add(unit.number)
         self._files |= {change.path: (OpStatus.DONE, "") for change in unit.changes}
 
-    def taken_back(self, unit: ExecutionUnit, statuses: Statuses, detail: str) -> None:
+    def mark_taken_back(self, unit: ExecutionUnit, statuses: Statuses, detail: str) -> None:
         """A path without a status was not touched; `detail` says why the unit was rolled back."""
         self.units.discard(unit.number)
         if not _TROUBLED.intersection(statuses.values()):
@@ -66,7 +66,7 @@ class ExecutionProgress:
             status = statuses.get(change.path, OpStatus.UNTOUCHED)
             self._files[change.path] = status, detail if status in _TROUBLED else ""
 
-    def stepped(self, outcome: FileOpOutcome) -> None:
+    def add_step(self, outcome: FileOpOutcome) -> None:
         self._steps[outcome.spec_id] = outcome
 
     def of_change(self, change: FileChange) -> FileOpOutcome:
@@ -175,7 +175,7 @@ class Stages:
         mine = [change for change in unit.changes if change.path != theirs]
         ours = [reverse(change) for change in reversed(mine) if self.now(change) == change.after]
         stage = self.fresh(intent.id)
-        stage.prepare(ours, self.saved_bytes)
+        stage.prepare(ours, self.read_saved_bytes)
         conflicts = stage.swap_in(ours, go_on=True)
         settle_back(stage, intent, [unit])
         statuses = {change.path: OpStatus.UNDONE for change in ours}
@@ -211,11 +211,11 @@ class Stages:
             or any((self._workspace.store.get_bytes(sha256) or b"").startswith(data) for sha256 in hashes)
         )
 
-    def saved_bytes(self, sha256: str) -> bytes:
-        return verified(sha256, self._workspace.store.get_bytes(sha256))
+    def read_saved_bytes(self, sha256: str) -> bytes:
+        return verify_bytes(sha256, self._workspace.store.get_bytes(sha256))
 
     @contextlib.contextmanager
-    def counted(self, intent: ExecutionIntent) -> Iterator[None]:
+    def report_progress(self, intent: ExecutionIntent) -> Iterator[None]:
         """If the storage fails once the intent is in the ledger, the error says how far it came."""
         try:
             yield
@@ -223,9 +223,9 @@ class Stages:
             if not intent.changes or self._workspace.store.executions.intent(intent.id) is None:
                 raise
             why = why_failed(error) if isinstance(error, OSError) else Text(error.message, **error.details)
-            raise HalfWritten(done=self._written(intent), total=len(intent.changes), why=why) from None
+            raise HalfWritten(done=self._count_written(intent), total=len(intent.changes), why=why) from None
 
-    def _written(self, intent: ExecutionIntent) -> int | str:
+    def _count_written(self, intent: ExecutionIntent) -> int | str:
         try:
             return sum(self.now(change) == change.after for change in intent.changes)
         except (OSError, StorageFailed):
@@ -235,20 +235,20 @@ class Stages:
 def settle(stage: Stage, intent: ExecutionIntent, units: Sequence[ExecutionUnit]) -> None:
     """Syncs what is done."""
     changes = [change for unit in units for change in unit.changes]
-    stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=True)
+    stage.settle(changes, intent.new_folders, _folders_emptied(intent, changes), forward=True)
 
 
 def settle_back(stage: Stage, intent: ExecutionIntent, units: Sequence[ExecutionUnit]) -> None:
     """Syncs what was rolled back."""
     changes = [change for unit in units for change in unit.changes]
-    stage.settle(changes, intent.new_folders, _emptied(intent, changes), forward=False)
+    stage.settle(changes, intent.new_folders, _folders_emptied(intent, changes), forward=False)
 
 
-def _emptied(intent: ExecutionIntent, changes: Sequence[FileChange]) -> Sequence[str]:
+def _folders_emptied(intent: ExecutionIntent, changes: Sequence[FileChange]) -> Sequence[str]:
     return emptied_by(changes) if isinstance(intent.emptied, UnsetType) else intent.emptied
 
 
-def verified(sha256: str, data: bytes | None) -> bytes:
+def verify_bytes(sha256: str, data: bytes | None) -> bytes:
     """Raises unless the bytes are exactly those approved."""
     if data is None or digest(data) != sha256:
         raise StorageFailed(what=sha256, why=Text("its bytes are missing from the ledger"))
@@ -281,7 +281,7 @@ class Executor:
         stage = self._stages.stage(intent.id)
         # A command may delete our stage; then it is made again.
         held = stage.held() if intent.changes and not intent.steps else contextlib.nullcontext()
-        with self._stages.counted(intent), held:
+        with self._stages.report_progress(intent), held:
             try:
                 begun = self._commit(stage, intent, contents, begin)
             except BaseException:
@@ -302,7 +302,7 @@ class Executor:
         begin: Callable[[Store], StoredPlan],
     ) -> StoredPlan:
         if intent.changes:
-            stage.prepare(intent.changes, lambda sha256: verified(sha256, contents.get(sha256)))
+            stage.prepare(intent.changes, lambda sha256: verify_bytes(sha256, contents.get(sha256)))
         kept_until = self._workspace.clock.after(self._workspace.config.keep.replaced_sec)
         with self._workspace.store.transaction() as transaction:
             for data in contents.values():
@@ -319,7 +319,7 @@ class Executor:
         for segment in segments(intent):
             if isinstance(segment, Step):
                 outcome = take_step(self._workspace, intent, segment, progress.units)
-                progress.stepped(outcome)
+                progress.add_step(outcome)
                 if outcome.status is not OpStatus.DONE and not segment.optional:
                     break
             elif not self._write(stage, intent, segment, progress):
@@ -347,7 +347,7 @@ class Executor:
         except OSError as error:
             # What cannot be synced does not count as written.
             for unit in reversed(done):
-                progress.taken_back(unit, self._take_back(stage, intent, unit), why_failed(error))
+                progress.mark_taken_back(unit, self._take_back(stage, intent, unit), why_failed(error))
             failed += done
             go_on = False
         if failed:
@@ -360,14 +360,14 @@ class Executor:
         try:
             conflicts = stage.swap_in(unit.changes)
         except OSError as error:
-            progress.taken_back(unit, self._take_back(stage, intent, unit), why_failed(error))
+            progress.mark_taken_back(unit, self._take_back(stage, intent, unit), why_failed(error))
             return False
         if conflicts:
             theirs = conflicts[0].change.path
             statuses = self._take_back(stage, intent, unit, theirs) | {theirs: OpStatus.CONFLICT}
-            progress.taken_back(unit, statuses, str(conflicts[0].detail))
+            progress.mark_taken_back(unit, statuses, str(conflicts[0].detail))
             return False
-        progress.done(unit)
+        progress.mark_done(unit)
         return True
 
     def _take_back(

@@ -8,7 +8,7 @@ from ringi.errors import NoSuchForm
 from ringi.kernel.text import Text
 from ringi.patch.editor_edit import WorkspaceEdit
 from ringi.patch.workspace_edit import workspace_edit
-from ringi.plans.change import edited_file
+from ringi.plans.change import as_edited_file
 from ringi.plans.change_plan import ChangePlan
 from ringi.plans.document import change_plan_of
 from ringi.plans.effects import rendering
@@ -34,7 +34,7 @@ def as_patch(workspace: Workspace, plan_id: str) -> bytes:
 
 def as_workspace_edit(workspace: Workspace, plan_id: str) -> WorkspaceEdit:
     _require_only_files(workspace, plan_id)
-    files = [edited_file(found) for found in effects(workspace, workspace.plan.stored(plan_id))]
+    files = [as_edited_file(found) for found in effects(workspace, workspace.plan.stored(plan_id))]
     return workspace_edit(files, workspace.places.root.as_uri())
 
 

@@ -110,11 +110,11 @@ def _fences(lines: Sequence[str]) -> Iterator[_Fence]:
             above = ""
         elif _QUOTE(line):
             end = next((n for n in range(at, len(lines)) if not _QUOTE(lines[n])), len(lines))
-            yield from _hidden_fence(lines, at, end, Text("it stands in a quotation"))
+            yield from _find_hidden_fence(lines, at, end, Text("it stands in a quotation"))
             at, above = end, ""
         elif line.lstrip().startswith("<!--"):
             end = next((n + 1 for n in range(at, len(lines)) if "-->" in lines[n]), len(lines))
-            yield from _hidden_fence(lines, at, end, Text("it stands in a comment"))
+            yield from _find_hidden_fence(lines, at, end, Text("it stands in a comment"))
             at, above = end, ""
         else:
             at, above = at + 1, line if line.strip() else above
@@ -163,7 +163,7 @@ def _content(block: Sequence[str], opening: _Mark) -> tuple[str, ...]:
     return tuple(line.removeprefix(shared) if line.startswith(shared) else "" for line in lines)
 
 
-def _hidden_fence(lines: Sequence[str], first: int, end: int, why: Text) -> Iterator[_Fence]:
+def _find_hidden_fence(lines: Sequence[str], first: int, end: int, why: Text) -> Iterator[_Fence]:
     """Quoted or hidden text proposes nothing; its first block is listed."""
     for at in range(first, end):
         if _mark(lines[at].lstrip(" \t>").removeprefix("<!--").strip()):

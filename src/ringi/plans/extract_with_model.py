@@ -24,7 +24,7 @@ from ringi.models.prompt import (
 from ringi.models.usage import Purpose
 from ringi.patch.repair import normalise
 from ringi.plans.extract import Extraction, extract
-from ringi.plans.reading import guarded
+from ringi.plans.reading import find_guarded
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ActionSpec
 
@@ -115,7 +115,7 @@ def _fit(workspace: Workspace, spec: NewSpec) -> _Fitted:
         return _Fitted(replace(spec, content=exact.decode()))
     except (BadPatch, PatchMismatch) as error:
         # What is in a guarded file is not even hinted at.
-        hidden = guarded(workspace, [spec.path])
+        hidden = find_guarded(workspace, [spec.path])
         return _Fitted(spec, _HIDDEN if hidden else workspace.mask(str(error)))
     except (PathRefused, StorageFailed, Unreadable, UnicodeDecodeError, OSError):
         return _Fitted(spec)  # validation says why

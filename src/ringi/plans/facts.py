@@ -10,7 +10,7 @@ from msgspec import UNSET
 from ringi.approvals.document import Act
 from ringi.errors import NoCommit
 from ringi.plans import words
-from ringi.plans.commit import Announced, announced, outcome_of
+from ringi.plans.commit import Announced, announce, outcome_of
 from ringi.plans.document import OPEN, PlanDocument, PlanPreview, PlanRef
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.view import PlanFacts
@@ -36,7 +36,7 @@ def facts_of(workspace: Workspace, ref: PlanRef, document: PlanDocument, preview
 
 def _commit(workspace: Workspace, document: PlanDocument) -> Announced | NoCommit | None:
     try:
-        return announced(workspace, document)
+        return announce(workspace, document)
     except NoCommit as error:
         return error
 

@@ -84,9 +84,9 @@ def propose_difference(
     `on_plan` is told the id before the plan has specs, so that after a crash the same plan goes on.
     """
     specs, basis = specs_of(difference, workspace.tree, rules_of(workspace))
-    seen = seen_in(difference)
+    seen = bytes_before(difference)
 
-    def proposed(plan_id: str) -> tuple[Text, ...]:
+    def set_proposed(plan_id: str) -> tuple[Text, ...]:
         return set_specs(
             workspace,
             plan_id,
@@ -104,20 +104,20 @@ def propose_difference(
         # The plan may be done by now; then the work becomes a new one.
         with contextlib.suppress(BadTransition, ChangeFixed):
             again = bool(workspace.plan.get_state(plan.id).action_specs)
-            return plan.id, again, proposed(plan.id)
+            return plan.id, again, set_proposed(plan.id)
     plan_id = workspace.plan.propose(
         f"{origin.title or title_of_specs(specs)}\n\n{origin.made_by}",
         rationale=origin.rationale,
         tags=(origin.tag,),
         proposer=origin.proposer,
-        left_out=named_left_out(difference),
+        left_out=format_left_out(difference),
         requester=origin.requester,
     )
     on_plan(plan_id)
-    return plan_id, False, proposed(plan_id)
+    return plan_id, False, set_proposed(plan_id)
 
 
-def named_left_out(difference: TreeDifference) -> list[str]:
+def format_left_out(difference: TreeDifference) -> list[str]:
     return [f"{storable(shorten_path(path))}: {why}" for path, why in difference.left_out]
 
 
@@ -131,11 +131,11 @@ def specs_of(
         basis[change.path] = seen = _as_seen(change, tree, rules)
         specs.append(_spec(change, seen))
     if step:
-        tree = as_seen(tree, basis, seen_in(difference))
+        tree = as_seen(tree, basis, bytes_before(difference))
     return with_renames(specs, tree, rules, basis), basis
 
 
-def seen_in(difference: TreeDifference) -> dict[str, bytes]:
+def bytes_before(difference: TreeDifference) -> dict[str, bytes]:
     """The bytes before, by their hash."""
     return {
         digest(change.before): change.before for change in difference.changes if change.before is not None

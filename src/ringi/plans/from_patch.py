@@ -24,7 +24,7 @@ from ringi.plans.capture import Progress, state_now
 from ringi.plans.change import GROUP, Affected, ChangeDraft, Explained
 from ringi.plans.change_plan import FileDiff, PlanExplanation
 from ringi.plans.effects import effects_of, git_mode, mode_after, pack, rendering, rules_of
-from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merged_specs, open_conflicts
+from ringi.plans.merge import UNDECIDED, Decisions, MergedSpecs, merge_specs, open_conflicts
 from ringi.plans.propose import NO_REMARKS, Remarks
 from ringi.policy.masking import mask_secrets
 from ringi.policy.spec_kind import SpecKind
@@ -62,13 +62,13 @@ def propose_change(
     state = state_now(workspace, on_progress)
     files = [file.path for file in state.files]
 
-    def affected_by(targets: Sequence[str]) -> Affected:
+    def find_affected(targets: Sequence[str]) -> Affected:
         return Affected(
             dependents(state.dependencies, targets, files),
             unknown_users(state.dependencies, targets, files),
         )
 
-    return change_plans.propose_change(workspace, change, state, affected_by, explain)
+    return change_plans.propose_change(workspace, change, state, find_affected, explain)
 
 
 def propose_again(workspace: Workspace, plan_id: str, decisions: Decisions = UNDECIDED) -> str:
@@ -82,7 +82,7 @@ def propose_again(workspace: Workspace, plan_id: str, decisions: Decisions = UND
     if waiting:
         places = ", ".join(one.place for one in waiting)
         raise Conflicting(plan=workspace.plan_name(plan_id), places=places)
-    merged = merged_specs(workspace, document, decisions)
+    merged = merge_specs(workspace, document, decisions)
     if not merged.specs:
         raise NoDiff
     known, actor = merged if merged.since else None, actor_at(workspace.person)
@@ -140,7 +140,7 @@ def _spec(path: str, patch: bytes) -> ActionSpec:
     return ActionSpec(SpecKind.PATCH, path, content, encoding=encoding, group=GROUP)
 
 
-def normalised(workspace: Workspace, patch: bytes) -> bytes:
+def normalise_patch(workspace: Workspace, patch: bytes) -> bytes:
     """A patch that a model wrote, corrected against the current files."""
 
     def read(path: str) -> bytes | None:

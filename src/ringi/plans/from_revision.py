@@ -70,12 +70,12 @@ def take_revision(workspace: Workspace, name: str, here: Path) -> TakenRevision:
     private_folder(workspace.places.state / _FOLDER, STATE_VARIABLE)
     revision = revisions.find(name, here)
     folder = revisions.record_of(revision.name)
-    with _claimed(folder, revision.label):
+    with _claim(folder, revision.label):
         record = _read(folder, revision.name)
-        return _taken(workspace, revisions, revision, record, folder)
+        return _take(workspace, revisions, revision, record, folder)
 
 
-def _taken(
+def _take(
     workspace: Workspace, revisions: Revisions, revision: Revision, record: ProposedRevision, folder: Path
 ) -> TakenRevision:
     plan = _plan_of(workspace, record)
@@ -217,7 +217,7 @@ def _read(folder: Path, name: str) -> ProposedRevision:
 
 
 @contextmanager
-def _claimed(folder: Path, name: str) -> Iterator[None]:
+def _claim(folder: Path, name: str) -> Iterator[None]:
     """So that two commands at once do not make two plans."""
     private_folder(folder, STATE_VARIABLE)
     try:

@@ -56,10 +56,10 @@ class MergeInput(NamedTuple):
     theirs: FileSide | None
 
 
-def merged_back(workspace: Workspace, changes: Sequence[FileChange]) -> Back | LeftAlone:
+def merge_back(workspace: Workspace, changes: Sequence[FileChange]) -> Back | LeftAlone:
     """Of one file, or of a file and the name it was moved from; each from what the plan wrote to before."""
     try:
-        return _merged_back(workspace, tuple(changes))
+        return _merge_back(workspace, tuple(changes))
     except _Left as error:
         return error.left
 
@@ -70,12 +70,12 @@ class _Left(Exception):
         self.left = LeftAlone(path, why)
 
 
-def _merged_back(workspace: Workspace, changes: tuple[FileChange, ...]) -> Back:
+def _merge_back(workspace: Workspace, changes: tuple[FileChange, ...]) -> Back:
     now = {change.path: _now(workspace, change) for change in changes}
     if move := _move_of(changes):
         source, target = move
         if now[source.path] is None and (there := now[target.path]) is not None:
-            return _moved_back(workspace, source, target, there)
+            return _move_back(workspace, source, target, there)
     found = [_one_back(workspace, change, now[change.path]) for change in changes]
     return Back(
         tuple(change for back in found for change in back.changes),
@@ -108,7 +108,7 @@ def _move_of(changes: tuple[FileChange, ...]) -> tuple[FileChange, FileChange] |
 def since(workspace: Workspace, change: FileChange) -> str:
     """The difference from what the plan wrote to the file as it is now; empty if that is not a file."""
     try:
-        now, then = _now(workspace, change), _kept(workspace, change.path, change.before)
+        now, then = _now(workspace, change), _read_kept(workspace, change.path, change.before)
     except _Left:
         return ""
     data = difference(change.path, then and then.data, change.before, now and now.data, now and now.state)
@@ -122,22 +122,24 @@ def _one_back(workspace: Workspace, change: FileChange, now: CurrentFile | None)
     if state == change.before:
         return Back((change,), {})
     sides = MergeInput(
-        _kept(workspace, change.path, change.before), _side(now), _kept(workspace, change.path, change.after)
+        _read_kept(workspace, change.path, change.before),
+        _side(now),
+        _read_kept(workspace, change.path, change.after),
     )
-    after, data, lines = _merged(change.path, sides)
+    after, data, lines = _merge(change.path, sides)
     if after == state:
         return Back((), {})
     back = msgspec.structs.replace(change, before=state, after=after, later_lines=lines)
     return Back((back,), {after.sha256: data} if after else {})
 
 
-def _moved_back(workspace: Workspace, source: FileChange, target: FileChange, now: CurrentFile) -> Back:
+def _move_back(workspace: Workspace, source: FileChange, target: FileChange, now: CurrentFile) -> Back:
     """As git does with a renamed file: what was written under the new name goes along to the old one."""
     base, theirs = (
-        _kept(workspace, target.path, target.before),
-        _kept(workspace, source.path, source.after),
+        _read_kept(workspace, target.path, target.before),
+        _read_kept(workspace, source.path, source.after),
     )
-    after, data, lines = _merged(target.path, MergeInput(base, _side(now), theirs))
+    after, data, lines = _merge(target.path, MergeInput(base, _side(now), theirs))
     if after is None:  # never, since both are there
         raise _Left(target.path, _WHY[Clash.TEXT])
     back = msgspec.structs.replace(source, after=after, later_lines=lines)
@@ -145,7 +147,7 @@ def _moved_back(workspace: Workspace, source: FileChange, target: FileChange, no
     return Back((back, gone), {after.sha256: data})
 
 
-def _merged(path: str, sides: MergeInput) -> tuple[FileState | None, bytes, int]:
+def _merge(path: str, sides: MergeInput) -> tuple[FileState | None, bytes, int]:
     """The file, and how many lines written since it keeps."""
     result = merge_file(*sides)
     if isinstance(result, ConflictedFile):
@@ -161,7 +163,7 @@ def _later_lines(text: MergedText | None) -> int:
     return sum(len(region.written) for region in regions if region.kind is RegionKind.OURS)
 
 
-def _kept(workspace: Workspace, path: str, state: FileState | None) -> FileSide | None:
+def _read_kept(workspace: Workspace, path: str, state: FileState | None) -> FileSide | None:
     if state is None:
         return None
     data = workspace.store.get_bytes(state.sha256)

@@ -113,7 +113,7 @@ class FileMerge(NamedTuple):
         if Clash.MODE in result.clashes:
             yield OpenConflict(Conflict(spec_id, path, 0, Clash.MODE), number + 1, now)
 
-    def decided(self, decisions: Decisions) -> FileSide | None:
+    def resolve(self, decisions: Decisions) -> FileSide | None:
         """The merged file; where nobody has decided, the person's version stays."""
         result = self.result
         if isinstance(result, MergedFile):
@@ -121,12 +121,12 @@ class FileMerge(NamedTuple):
         conflicts = self.conflicts
         given = [decisions.get(one.key, ConflictChoice.OURS) for one in conflicts]
         if conflicts[0].about.kind is Clash.TEXT and isinstance(result.text, Conflicted):
-            return self._assembled(result, result.text, given)
+            return self._assemble(result, result.text, given)
         if conflicts[0].about.kind is Clash.MODE and result.data is not None:
             return FileSide(result.data, self._mode(given[0]))
         return self._whole(result, given[0])
 
-    def _assembled(self, result: ConflictedFile, text: Conflicted, given: list[Decision]) -> FileSide:
+    def _assemble(self, result: ConflictedFile, text: Conflicted, given: list[Decision]) -> FileSide:
         count = len(text.conflicts)
         data = assembled(text.regions, given[:count])
         return FileSide(data, result.mode or self._mode(given[-1]))
@@ -145,9 +145,9 @@ class FileMerge(NamedTuple):
             return FileSide(result.text.across_line_ends or side.data, side.mode)
         return self.mine
 
-    def rendered(self, decisions: Decisions = UNDECIDED) -> Rendered:
+    def render(self, decisions: Decisions = UNDECIDED) -> Rendered:
         """The difference between the person's file and the merged one."""
-        side, old_path = self.decided(decisions), self.spec.old_path
+        side, old_path = self.resolve(decisions), self.spec.old_path
         if old_path and self.mine and side:
             return render_move(old_path, self.spec.base.path, self.mine, side)
         return NOTHING if side == self.mine else render(self.spec.base.path, self.mine, side)
@@ -189,7 +189,7 @@ def _source(spec: ActionSpecExt) -> Touched | None:
     return others[0] if renamed else None
 
 
-def changed_files(workspace: Workspace, document: PlanDocument) -> tuple[str, ...]:
+def find_changed_files(workspace: Workspace, document: PlanDocument) -> tuple[str, ...]:
     """Those that differ from what the proposer saw.
 
     None for a step of a run: the steps before it change them, and it is stale only when its turn comes.
@@ -210,7 +210,7 @@ def _side(data: bytes | None, state: FileState | None) -> FileSide | None:
 
 def merges_of(workspace: Workspace, document: PlanDocument) -> list[FileMerge]:
     """Of every file that changed since its proposer saw it and that can be merged; reads files only."""
-    changed = changed_files(workspace, document)
+    changed = find_changed_files(workspace, document)
     specs = [spec for spec in document.state.action_specs if is_changed(spec, changed)]
     found = [file_merge(workspace, spec) for spec in specs]
     return [one for one in found if one is not None]
@@ -236,7 +236,7 @@ class MergedSpecs(NamedTuple):
     """Files that changed and cannot be merged, because nobody knows what the proposer saw."""
 
 
-def merged_specs(
+def merge_specs(
     workspace: Workspace, document: PlanDocument, decisions: Decisions = UNDECIDED
 ) -> MergedSpecs:
     """Reads files only; a spec whose files are as the proposer saw them stays as it is."""
@@ -245,17 +245,17 @@ def merged_specs(
     seen: dict[str, bytes] = {}
     since: dict[str, SeenBefore] = {}
     lines, kept, unknown = 0, list[str](), list[str]()
-    moved_on = changed_files(workspace, document)
+    moved_on = find_changed_files(workspace, document)
     for spec in document.state.action_specs:
         path, changed = spec.base.path, is_changed(spec, moved_on)
         merge = file_merge(workspace, spec) if changed else None
         if spec.base.kind in MERGEABLE and (changed or spec.since is not UNSET):
-            since[path] = seen_before(workspace, spec)
+            since[path] = find_seen_before(workspace, spec)
         if merge is not None:
             basis |= {path: None, spec.old_path or path: merge.state}
             if merge.state and merge.mine:
                 seen[merge.state.sha256] = merge.mine.data
-            specs += _spec(merge, merge.decided(decisions))
+            specs += _spec(merge, merge.resolve(decisions))
             lines += merge.lines(decisions)
             kept += [one.place for one in merge.conflicts if _stays(decisions.get(one.key))]
         elif changed:
@@ -271,7 +271,7 @@ def _stays(decision: Decision | None) -> bool:
     return decision in {None, ConflictChoice.OURS}
 
 
-def seen_before(workspace: Workspace, spec: ActionSpecExt) -> SeenBefore:
+def find_seen_before(workspace: Workspace, spec: ActionSpecExt) -> SeenBefore:
     """The file that the proposer saw, whatever it was merged with since."""
     wanted = spec.since
     if wanted is UNSET:

@@ -13,7 +13,7 @@ from ringi.errors import NoCommit
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.check import files_made
-from ringi.plans.commit_message import offered_message
+from ringi.plans.commit_message import message_of_offer
 from ringi.plans.document import PLAN_MACHINE, PlannedCommit, PlanStatus, with_state
 from ringi.plans.place import require_here
 from ringi.tree.action_spec import selected
@@ -35,7 +35,7 @@ def offer_order(workspace: Workspace, plan_id: str, parent: str, at: str) -> Off
     files = files_made(workspace, f"p{stored.number}", selected(state.action_specs, state.selection))
     return OfferOrder(
         parent=parent,
-        message=offered_message(state.commit.message, plan_id, step),
+        message=message_of_offer(state.commit.message, plan_id, step),
         files={
             path: OfferedFile(file[0], bool(file[1] & _EXECUTABLE)) if file else None
             for path, file in files.items()

@@ -55,13 +55,13 @@ class PlannedCalls:
         try:
             document = self._plan.get(plan_id)
         except NotFound:
-            return self._declined(Text("its plan is gone"))
+            return self._decline(Text("its plan is gone"))
         status = document.state.status
         if status is PlanStatus.DISCARDED:
-            return self._declined(Text("a person threw the call away"))
+            return self._decline(Text("a person threw the call away"))
         said = [one for one in self._plan.answer(plan_id).feedback if one.is_rejection]
         if said and status in {PlanStatus.PROPOSED, PlanStatus.PENDING_REVIEW}:
-            return self._declined(Text("a person declined the call: {words}", words=said[-1].text))
+            return self._decline(Text("a person declined the call: {words}", words=said[-1].text))
         outcomes = [
             outcome
             for stored in self._workspace.store.executions.of(plan_id)
@@ -78,5 +78,5 @@ class PlannedCalls:
         why = Text("{what}: {words}", what=words, words=restore_text(last.detail)) if last.detail else words
         return ToolResult(last.output or "", kind, self._say(why))
 
-    def _declined(self, why: Text) -> ToolResult:
+    def _decline(self, why: Text) -> ToolResult:
         return ToolResult("", ErrorKind.DECLINED, self._say(why))

@@ -18,7 +18,7 @@ class Shared(NamedTuple):
     paths: tuple[str, ...]
 
 
-def shared_files(changed: Iterable[tuple[PlanRef, Collection[str]]]) -> list[Shared]:
+def find_shared_files(changed: Iterable[tuple[PlanRef, Collection[str]]]) -> list[Shared]:
     """Given what each plan changes.
 
     A superseded change plan is never carried out, and a step of a run not in these files: they share nothing.
@@ -44,7 +44,7 @@ def overlaps(workspace: Workspace, document: PlanDocument) -> tuple[Overlap, ...
         return ()
     changed = [(store.plans.ref(other), paths) for other, paths in others.items()]
     common: dict[PlanRef, list[str]] = {}
-    for plans, paths in shared_files([(store.plans.ref(plan_id), totals.files), *changed]):
+    for plans, paths in find_shared_files([(store.plans.ref(plan_id), totals.files), *changed]):
         for ref in plans:
             common.setdefault(ref, []).extend(paths)
     return tuple(

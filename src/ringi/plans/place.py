@@ -43,7 +43,7 @@ def to_recover(workspace: Workspace) -> Iterator[Workspace]:
     whose branch cannot be had stays as it is.
     """
     store = workspace.store
-    plans = [intent.plan_id for intent in store.executions.unfinished()]
+    plans = [intent.plan_id for intent in store.executions.list_unfinished()]
     plans += filter(None, [store.plans.checking()])
     runs = dict.fromkeys(run_of(store.plans.get(plan_id).document) for plan_id in plans)
     for run_id in runs:

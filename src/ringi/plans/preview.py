@@ -27,7 +27,7 @@ from ringi.plans.effects import (
     rules_of,
     your_lines,
 )
-from ringi.plans.merge import changed_files, file_merge, is_changed, seen_before
+from ringi.plans.merge import file_merge, find_changed_files, find_seen_before, is_changed
 from ringi.plans.overlaps import overlaps
 from ringi.plans.place import to_show
 from ringi.policy.risk import score
@@ -53,7 +53,7 @@ def preview(workspace: Workspace, document: PlanDocument) -> PlanPreview:
     workspace = to_show(workspace, document)
     specs = document.state.action_specs
     done = document.state.status is PlanStatus.COMPLETED
-    stale = () if done else changed_files(workspace, document)
+    stale = () if done else find_changed_files(workspace, document)
     pairs = [
         (spec, ShownSpec(_render_done(workspace, spec)))
         if done
@@ -119,20 +119,20 @@ def show_spec(workspace: Workspace, spec: ActionSpecExt, *, changed: bool) -> Sh
     """If its file changed meanwhile, what is left of it after a merge."""
     merge = file_merge(workspace, spec) if changed else None
     if merge is not None:
-        return ShownSpec(merge.rendered(), conflicts=tuple(one.about for one in merge.conflicts))
+        return ShownSpec(merge.render(), conflicts=tuple(one.about for one in merge.conflicts))
     rendered = render_now(workspace, spec)
     if spec.base.kind not in MERGEABLE or not (changed or spec.since is not UNSET):
         return ShownSpec(rendered)
-    return ShownSpec(rendered, lost_lines(workspace, spec, rendered))
+    return ShownSpec(rendered, find_lost_lines(workspace, spec, rendered))
 
 
-def lost_lines(workspace: Workspace, spec: ActionSpecExt, rendered: Rendered) -> tuple[int, ...]:
+def find_lost_lines(workspace: Workspace, spec: ActionSpecExt, rendered: Rendered) -> tuple[int, ...]:
     """Lines that the person wrote since its proposer saw the file and that it deletes."""
     try:
         found = workspace.tree.look(spec.old_path or spec.base.path)
     except (Refused, StorageFailed, OSError):
         return ()
-    return your_lines(found.data if found else None, rendered, seen_before(workspace, spec).data)
+    return your_lines(found.data if found else None, rendered, find_seen_before(workspace, spec).data)
 
 
 def render_now(workspace: Workspace, spec: ActionSpecExt) -> Rendered:
@@ -153,11 +153,11 @@ def _render_done(workspace: Workspace, spec: ActionSpecExt) -> Rendered:
 
 
 def effects_now(workspace: Workspace, spec: ActionSpecExt) -> tuple[Effect, ...]:
-    look = _seen(workspace, spec) if workspace.run_id else looking(workspace.tree, spec.base.kind)
+    look = _look_at_seen(workspace, spec) if workspace.run_id else looking(workspace.tree, spec.base.kind)
     return effects_of(spec.base, look, rules_of(workspace), based=True)
 
 
-def _seen(workspace: Workspace, spec: ActionSpecExt) -> Look:
+def _look_at_seen(workspace: Workspace, spec: ActionSpecExt) -> Look:
     """The files as the step of a run found them: the steps before it may not be on the branch yet."""
     known = {}
     for file in spec.touched:
@@ -188,15 +188,15 @@ def effects_proposed(workspace: Workspace, document: PlanDocument) -> list[tuple
     """From the files as the proposer saw them, whatever they are now, as far as they are kept."""
     try:
         return [
-            effects_of(spec.base, _proposed(workspace, spec), rules_of(workspace), based=True)
+            effects_of(spec.base, _look_at_proposed(workspace, spec), rules_of(workspace), based=True)
             for spec in document.state.action_specs
         ]
     except Invalid as error:
         raise InvalidSpecs(plan=document.plan.title, issues=error.why) from None
 
 
-def _proposed(workspace: Workspace, spec: ActionSpecExt) -> Look:
-    known, now = _seen(workspace, spec), looking(workspace.tree, spec.base.kind)
+def _look_at_proposed(workspace: Workspace, spec: ActionSpecExt) -> Look:
+    known, now = _look_at_seen(workspace, spec), looking(workspace.tree, spec.base.kind)
     absent = {file.path for file in spec.touched if file.before is None}
     return lambda path: None if path in absent else known(path) or now(path)
 

@@ -24,7 +24,7 @@ from ringi.errors import (
 )
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import StepOf
-from ringi.plans.calls import bound, with_misfits
+from ringi.plans.calls import bind_calls, with_misfits
 from ringi.plans.commit_message import proper_message
 from ringi.plans.document import (
     DiffTotals,
@@ -183,10 +183,10 @@ def propose_specs(
     """`merged` says what they were merged with."""
     document = new_plan(workspace, content, proposer=proposer, **remarks._asdict())
     basis, since = (merged.basis, merged.since) if merged else ({}, {})
-    specs, wrong = bound(workspace, with_renames(specs, workspace.tree, rules_of(workspace), basis))
+    specs, wrong = bind_calls(workspace, with_renames(specs, workspace.tree, rules_of(workspace), basis))
     validated = validate(specs, workspace.tree, rules_of(workspace), basis, since, actor=actor)
     validated = with_misfits(validated, wrong)
-    validated = permitted(workspace, lambda: document, validated)
+    validated = with_danger(workspace, lambda: document, validated)
     if validated.problems:
         raise UnfitSpecs(why=validated.problems[0])
     if merged:
@@ -222,11 +222,11 @@ def set_specs(
     tree = as_seen(workspace.tree, basis, seen) if workspace.run_id else workspace.tree
     if not from_model:  # which counts them
         specs = with_renames(specs, tree, rules_of(workspace), basis)
-    specs, wrong = bound(workspace, specs)
+    specs, wrong = bind_calls(workspace, specs)
     author = author_of(workspace, plan_id, actor)
     validated = with_misfits(validate(specs, tree, rules_of(workspace), basis, since, actor=author), wrong)
     validated = without_lines(workspace, validated)
-    validated = permitted(workspace, lambda: workspace.store.plans.get(plan_id).document, validated)
+    validated = with_danger(workspace, lambda: workspace.store.plans.get(plan_id).document, validated)
     if (
         keep_good
         and not validated.report.ok
@@ -260,7 +260,9 @@ def set_specs(
     return validated
 
 
-def permitted(workspace: Workspace, document: Callable[[], PlanDocument], validated: Validated) -> Validated:
+def with_danger(
+    workspace: Workspace, document: Callable[[], PlanDocument], validated: Validated
+) -> Validated:
     """With what is wrong if one of those who ask for it may not."""
     why = check_danger(workspace, document, validated.report.normalized)
     return validated if why is None else with_problems(validated, [why])
@@ -282,7 +284,7 @@ def _asking(workspace: Workspace, stored: StoredPlan) -> str:
     return workspace.person.requester()
 
 
-def proposed_by(workspace: Workspace, plan_id: str) -> Actor:
+def find_proposer(workspace: Workspace, plan_id: str) -> Actor:
     """Who began the plan: a person who changes what an agent proposed does not make it their own."""
     first = next((logged.event for logged in workspace.store.events(plan_id)), None)
     return first.actor if first else Actor.AI
@@ -290,7 +292,7 @@ def proposed_by(workspace: Workspace, plan_id: str) -> Actor:
 
 def author_of(workspace: Workspace, plan_id: str, actor: Actor) -> Actor:
     """Whose plan it is: updating what an agent proposed does not make it a person's own."""
-    own = actor is Actor.USER and proposed_by(workspace, plan_id) is Actor.USER
+    own = actor is Actor.USER and find_proposer(workspace, plan_id) is Actor.USER
     return Actor.USER if own else Actor.AI
 
 
@@ -453,7 +455,7 @@ def with_specs(workspace: Workspace, document: PlanDocument, validated: Validate
         document,
         action_specs=validated.report.normalized,
         previews=totals_of(validated),
-        planned_checks=_planned_checks(workspace, document),
+        planned_checks=_plan_checks(workspace, document),
     )
 
 
@@ -466,7 +468,7 @@ def save_version(
         transaction.plans.save(stored, with_specs(workspace, document, validated), *events)
 
 
-def _planned_checks(workspace: Workspace, document: PlanDocument) -> PlannedChecks | UnsetType:
+def _plan_checks(workspace: Workspace, document: PlanDocument) -> PlannedChecks | UnsetType:
     """The checks in the current configuration: from here on they are part of what is approved."""
     checks, own = workspace.checks, document.state.planned_checks
     if document.step:

@@ -31,7 +31,7 @@ _LONGEST_SECRET: Final = 4096
 _MISFIT: Final = Text("it does not fit the file, whose lines are not shown without an approval")
 
 
-def guarded(workspace: Workspace, paths: Iterable[str]) -> frozenset[str]:
+def find_guarded(workspace: Workspace, paths: Iterable[str]) -> frozenset[str]:
     """Those whose content nobody gets without an approval."""
     named = {path for path in paths if path}
     found = {path for path in named if is_credential(path)}
@@ -39,9 +39,9 @@ def guarded(workspace: Workspace, paths: Iterable[str]) -> frozenset[str]:
     return frozenset(found.union(workspace.snapshots().ignored(rest) if rest else ()))
 
 
-def guarded_in(workspace: Workspace, document: PlanDocument) -> frozenset[str]:
+def find_guarded_in(workspace: Workspace, document: PlanDocument) -> frozenset[str]:
     """Those among all files that the plan names."""
-    return guarded(workspace, (path for spec in document.state.action_specs for path in paths_in(spec)))
+    return find_guarded(workspace, (path for spec in document.state.action_specs for path in paths_in(spec)))
 
 
 def paths_in(spec: ActionSpecExt) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def paths_in(spec: ActionSpecExt) -> tuple[str, ...]:
 def require_free(workspace: Workspace, stored: StoredPlan, *, leaves: bool) -> None:
     """A plan that only reads needs no approval, unless it reads one of these, or what it reads leaves."""
     name = f"p{stored.number}"
-    if found := guarded_in(workspace, stored.document):
+    if found := find_guarded_in(workspace, stored.document):
         raise ReadNotApproved(plan=name, why=_why(found))
     if leaves:
         raise ReadNotApproved(plan=name, why=Text("what it reads leaves over MCP"))
@@ -75,8 +75,8 @@ def without_lines(workspace: Workspace, validated: Validated) -> Validated:
     if report.ok or workspace.person.agent() is None:
         return validated
     patches = [spec for spec in report.normalized if not spec.validated and spec.base.kind is SpecKind.PATCH]
-    found = guarded(workspace, (path for spec in patches for path in _patched(spec.base)))
-    hidden = {spec.id for spec in patches if found.intersection(_patched(spec.base))}
+    found = find_guarded(workspace, (path for spec in patches for path in _find_patched(spec.base)))
+    hidden = {spec.id for spec in patches if found.intersection(_find_patched(spec.base))}
     if not hidden:
         return validated
     problems = tuple(
@@ -92,7 +92,7 @@ def without_lines(workspace: Workspace, validated: Validated) -> Validated:
     return validated._replace(report=replace(report, issues=issues, normalized=specs), problems=problems)
 
 
-def _patched(spec: ActionSpec) -> set[str]:
+def _find_patched(spec: ActionSpec) -> set[str]:
     """All files that a patch names."""
     try:
         files = parse_patch(content_of(spec) or b"").files
@@ -101,7 +101,7 @@ def _patched(spec: ActionSpec) -> set[str]:
         return {spec.path}
 
 
-def kept(workspace: Workspace, text: str) -> str:
+def cut_output(workspace: Workspace, text: str) -> str:
     """As a result keeps it: its beginning, masked."""
     limit = workspace.config.run.output_bytes
     return _start(workspace.mask(_start(text, limit + _LONGEST_SECRET)), limit)
@@ -117,7 +117,7 @@ NOT_SHOWN: Final = "(not shown: git ignores this file, or it may hold credential
 
 def preview_for_clients(workspace: Workspace, plan: str) -> PlanPreview:
     document, found = workspace.plan.get(plan), workspace.plan.preview(plan)
-    hidden = _specs(document, guarded_in(workspace, document))
+    hidden = _specs(document, find_guarded_in(workspace, document))
     diffs = (
         replace(part, diff=NOT_SHOWN) if part.spec_id in hidden and part.diff else part
         for part in found.diffs
@@ -128,20 +128,20 @@ def preview_for_clients(workspace: Workspace, plan: str) -> PlanPreview:
 def with_unquoted(workspace: Workspace, document: PlanDocument) -> PlanDocument:
     """Without the lines of such files that a person commented on."""
     comments = document.state.comments or ()
-    hidden = guarded(workspace, (one.path for one in comments))
-    return with_state(document, comments=_unquoted(comments, hidden)) if hidden else document
+    hidden = find_guarded(workspace, (one.path for one in comments))
+    return with_state(document, comments=_remove_quotes(comments, hidden)) if hidden else document
 
 
 def answer_for_clients(workspace: Workspace, plan: str) -> PlanAnswer:
     answer = workspace.plan.answer(plan)
     paths = {one.path for one in answer.changed} | {one.path for one in answer.comments}
-    hidden = guarded(workspace, paths)
+    hidden = find_guarded(workspace, paths)
     changed = (replace(one, diff=NOT_SHOWN) if one.path in hidden else one for one in answer.changed)
-    comments = _unquoted(answer.comments, hidden)
+    comments = _remove_quotes(answer.comments, hidden)
     return replace(answer, changed=tuple(changed), comments=comments) if hidden else answer
 
 
-def _unquoted(comments: Iterable[LineComment], paths: Container[str]) -> tuple[LineComment, ...]:
+def _remove_quotes(comments: Iterable[LineComment], paths: Container[str]) -> tuple[LineComment, ...]:
     return tuple(replace(given, quote="") if given.path in paths else given for given in comments)
 
 

@@ -35,7 +35,7 @@ class Recovery:
         store = self._workspace.store
         here = [
             intent
-            for intent in store.executions.unfinished()
+            for intent in store.executions.list_unfinished()
             # Elsewhere the same paths are other files.
             if run_of(store.plans.get(intent.plan_id).document) == self._workspace.run_id
         ]
@@ -44,10 +44,10 @@ class Recovery:
         return results
 
     def _one(self, intent: ExecutionIntent) -> ExecutionResult:
-        with self._stages.counted(intent):
-            return self._settled(intent)
+        with self._stages.report_progress(intent):
+            return self._settle(intent)
 
-    def _settled(self, intent: ExecutionIntent) -> ExecutionResult:
+    def _settle(self, intent: ExecutionIntent) -> ExecutionResult:
         progress = ExecutionProgress()
         go_on = True
         started, before_it = self._last_started(intent)
@@ -58,7 +58,7 @@ class Recovery:
                 # A command ran since and may have changed them again: leave them as they are.
                 for unit in segment:
                     if unit.number in before_it:
-                        progress.done(unit)
+                        progress.mark_done(unit)
             else:
                 go_on = self._files(intent, segment, progress, go_on=go_on)
         return record(self._workspace, intent, progress, self._stages.clear(intent))
@@ -81,7 +81,7 @@ class Recovery:
         if step.kind not in STARTED:
             return self._read(intent, step, progress) if go_on else False
         outcome = outcome_of(step, self._workspace.store.executions.commands(intent.id))
-        progress.stepped(outcome)
+        progress.add_step(outcome)
         return outcome.status is OpStatus.DONE or (outcome.status is OpStatus.FAILED and step.optional)
 
     def _read(self, intent: ExecutionIntent, step: Step, progress: ExecutionProgress) -> bool:
@@ -92,7 +92,7 @@ class Recovery:
         ):
             # It was read, or nothing after it would have started; its output is lost.
             outcome = msgspec.structs.replace(outcome, status=OpStatus.DONE, detail="")
-        progress.stepped(outcome)
+        progress.add_step(outcome)
         return outcome.status is OpStatus.DONE or step.optional
 
     def _files(
@@ -104,7 +104,7 @@ class Recovery:
         done: list[ExecutionUnit] = []
         trouble = ""
         try:
-            stage.prepare(_todo(units, now), self._stages.saved_bytes)
+            stage.prepare(_todo(units, now), self._stages.read_saved_bytes)
         except OSError as error:
             trouble = why_failed(error)
         for unit in units:
@@ -113,7 +113,7 @@ class Recovery:
             foreign, detail = ([], trouble) if trouble else self._finish(stage, unit, now)
             if not (foreign or detail):
                 done.append(unit)
-                progress.done(unit)
+                progress.mark_done(unit)
                 continue
             self._give_up(intent, unit, progress, foreign, detail)
             go_on = go_on and not stops(intent, unit)
@@ -146,7 +146,7 @@ class Recovery:
     ) -> None:
         """Rolls back what cannot be finished; if that fails too, the next recovery tries again."""
         statuses = self._stages.restore(intent, unit) | dict.fromkeys(foreign, OpStatus.CONFLICT)
-        progress.taken_back(unit, statuses, detail or str(_THEIRS))
+        progress.mark_taken_back(unit, statuses, detail or str(_THEIRS))
 
 
 def _todo(units: Sequence[ExecutionUnit], now: _States) -> list[FileChange]:

@@ -28,7 +28,7 @@ def with_renames(specs: Sequence[ActionSpec], tree: Tree, rules: Rules, basis: B
     found: list[ActionSpec] = []
     for (changing, *_), part in groupby(specs, key=_stretch):
         together = list(part)
-        found += _renamed(together, tree, rules, basis) if changing else together
+        found += _join_renames(together, tree, rules, basis) if changing else together
     return found
 
 
@@ -37,7 +37,7 @@ def _stretch(spec: ActionSpec) -> tuple[bool, str | None, bool]:
     return spec.kind in CHANGING, spec.group, spec.optional
 
 
-def _renamed(specs: list[ActionSpec], tree: Tree, rules: Rules, basis: Basis) -> Iterator[ActionSpec]:
+def _join_renames(specs: list[ActionSpec], tree: Tree, rules: Rules, basis: Basis) -> Iterator[ActionSpec]:
     whole = {spec.path: effect for spec in specs if (effect := _whole(spec, tree, rules))}
     gone = {
         path: Known(one.before, one.old)

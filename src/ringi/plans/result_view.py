@@ -51,15 +51,15 @@ def result_lines(result: ExecutionResult, specs: Specs, *, files: bool) -> Itera
 def end_line(result: ExecutionResult, specs: Specs, name: str) -> Line:
     """How it ended, in one sentence."""
     if not result.overall_success:
-        error = aborted(result, specs, name)
+        error = describe_abort(result, specs, name)
         return line(Text(error.message, **error.details), Style.BAD)
     count = files_written(result, specs)
     if not count:
         return line(Text("✓ done; no file was written by the plan itself"), Style.GOOD)
     if result.commit and result.commit.commit:
-        return line(words.committed(count), Style.GOOD)
+        return line(words.format_committed(count), Style.GOOD)
     commands = any(spec.base.kind is SpecKind.RUN for spec in specs.values())
-    return line(words.written(count, commands=commands), Style.GOOD)
+    return line(words.format_written(count, commands=commands), Style.GOOD)
 
 
 def files_written(result: ExecutionResult, specs: Specs) -> int:
@@ -68,7 +68,7 @@ def files_written(result: ExecutionResult, specs: Specs) -> int:
     return sum(one.spec_id not in specs or one.path != specs[one.spec_id].old_path for one in done)
 
 
-def aborted(result: ExecutionResult, specs: Specs, name: str) -> ExecutionAborted | UnknownCommand:
+def describe_abort(result: ExecutionResult, specs: Specs, name: str) -> ExecutionAborted | UnknownCommand:
     """With the first reason; what was optional stopped nothing."""
     for outcome in result.results:
         if outcome.status is OpStatus.UNKNOWN and outcome.spec_id in specs:
@@ -108,16 +108,16 @@ def _became(status: OpStatus, what: Text | str, why: Text | str) -> Text:
 def commit_lines(outcome: CommitOutcome) -> Iterator[Line]:
     """The commit's id and how it differs from what was approved; or why there is none."""
     if not outcome.commit:
-        yield line(Text("✗ not committed: {why}", why=said(outcome.last_line)), Style.BAD, indent=2)
+        yield line(Text("✗ not committed: {why}", why=restore_words(outcome.last_line)), Style.BAD, indent=2)
         if "\n" in outcome.why.strip():
             yield from excerpt(outcome.why)
         return
     yield line(Text("✓ commit {id}", id=short_id(outcome.commit)), Style.GOOD, indent=2)
     for note in filter(None, outcome.why.split("; ")):
-        yield line(Text("! {note}", note=said(note)), Style.WARNING, indent=6)
+        yield line(Text("! {note}", note=restore_words(note)), Style.WARNING, indent=6)
 
 
-def said(text: str) -> Text | str:
+def restore_words(text: str) -> Text | str:
     """Our own sentences are translated; a hook's output is filtered like all untrusted text."""
     return restore_text(text) if visible(text) == text else text
 

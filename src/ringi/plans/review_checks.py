@@ -18,39 +18,39 @@ class ReviewCheckRuns:
 
     def warn_untested(self) -> None:
         """Says it before the first change, if none will be tested."""
-        if commands_of(self._plan.document) and not self._sandboxed():
+        if commands_of(self._plan.document) and not self._is_sandboxed():
             text = Text("no sandbox: the tests do not run again after a change (ringi doctor)")
             self._prompter.tell_checks(TextSpan(text, Style.WARNING))
 
     def run_again(self) -> None:
         if not commands_of(self._plan.document):
             return
-        if not self._sandboxed():
+        if not self._is_sandboxed():
             self._prompter.tell_checks(
                 TextSpan(Text("tests not run: no sandbox (ringi doctor)"), Style.WARNING)
             )
             return
         self._running = self._start(self._plan.plan_id)
         try:
-            self._prompter.watch(self._running, self._ended)
+            self._prompter.watch(self._running, self._end)
         except KeyboardInterrupt:
             self.stop()
 
-    def _sandboxed(self) -> bool:
+    def _is_sandboxed(self) -> bool:
         """Looking at a plan is no permission to run its code, except in a sandbox."""
         try:
             return self._plan.workspace.check.sandboxed()
         except NoSandbox:
             return False
 
-    def _ended(self) -> None:
+    def _end(self) -> None:
         checks, self._running = self._running, None
         if checks is None:  # stopped meanwhile
             return
         if (why := checks.why_not) is not None:
             self._prompter.tell_checks(TextSpan(Text("tests not run: {why}", why=why), Style.WARNING))
             return
-        self._plan.moved_on()
+        self._plan.find_change()
         results = self._plan.document.state.checks
         said, output = check_outcome(results) if results else (None, ())
         self._prompter.tell_checks(said, output)
@@ -61,7 +61,7 @@ class ReviewCheckRuns:
             checks.stop()
             self._prompter.tell_checks(TextSpan(Text("the tests were stopped"), Style.WARNING))
 
-    def settled(self) -> bool:
+    def wait_for_end(self) -> bool:
         """Waits for the checks before a decision; False if the person decides nothing now.
 
         Nobody has decided on checks that could not run: then they decide again.
@@ -69,4 +69,4 @@ class ReviewCheckRuns:
         checks = self._running
         if checks is None:
             return True
-        return self._prompter.watch(checks, self._ended, until_end=True) and checks.why_not is None
+        return self._prompter.watch(checks, self._end, until_end=True) and checks.why_not is None

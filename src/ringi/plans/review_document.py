@@ -15,7 +15,7 @@ from ringi.patch.patch import Hunk
 from ringi.plans import words
 from ringi.plans.diff_view import DiffSection, SectionContent
 from ringi.plans.document import OPEN, PlanDocument, comments_now
-from ringi.plans.merge import changed_files
+from ringi.plans.merge import find_changed_files
 from ringi.plans.preview import risk_now
 from ringi.plans.review_data import (
     Decide,
@@ -94,7 +94,7 @@ class _Reviewing:
             specs_sha256=document.specs_sha256,
             explanation=_explanation(document),
             change=document.change,
-            headline=tuple(self._said(self._headline())),
+            headline=tuple(self._say_all(self._headline())),
             checks=tuple(
                 ReviewedCheck(one.command, one.exit_code, one.passed, one.output)
                 for one in document.state.checks
@@ -105,14 +105,14 @@ class _Reviewing:
             files=tuple(self._file(*pair) for pair in pairs if not only or pair[0].id in wanted),
         )
 
-    def _said(self, spans: Sequence[TextSpan]) -> Iterator[str]:
+    def _say_all(self, spans: Sequence[TextSpan]) -> Iterator[str]:
         for span in spans:
             yield self._say(span.text) if isinstance(span.text, Text) else span.text
 
     def _headline(self) -> list[TextSpan]:
         plan = self._plan
         heading = heading_of(plan.ref, plan.document)
-        stale = changed_files(plan.workspace, plan.document) if plan.status in OPEN else ()
+        stale = find_changed_files(plan.workspace, plan.document) if plan.status in OPEN else ()
         warnings = warnings_of(plan, overlaps_of(plan))
         return [*heading.standing, *stale_spans(stale), *heading.said, *warnings]
 
@@ -130,7 +130,7 @@ class _Reviewing:
             action=self._say(words.action(spec)),
             risk=risk,
             reasons=tuple(map(self._say, reasons)),
-            notes=tuple(self._said([note for note in content.notes if note.text not in reasons])),
+            notes=tuple(self._say_all([note for note in content.notes if note.text not in reasons])),
             added=content.added,
             removed=content.removed,
             binary=content.binary,
@@ -158,7 +158,7 @@ class _Reviewing:
             return _Texts(why=Text("it is too large to be shown here"))
         self._room -= sum(sizes)
         try:
-            return _Texts(_decoded(content.old), _decoded(content.after))
+            return _Texts(_decode(content.old), _decode(content.after))
         except UnicodeDecodeError:
             return _Texts(why=Text("it is not UTF-8"))
 
@@ -177,7 +177,7 @@ def _states(spec: ActionSpecExt) -> Iterator[FileState | None]:
         yield from (file.before, file.after)
 
 
-def _decoded(data: bytes | None) -> str | None:
+def _decode(data: bytes | None) -> str | None:
     return None if data is None else data.decode()
 
 

@@ -157,7 +157,7 @@ class ReviewLoop(ABC, Generic[Subject, Interface]):
         """Ends what still runs."""
 
 
-def rejected(
+def ask_rejection(
     review: ReviewLoop[Any, Any], question: Text, *, otherwise: Text | None = None
 ) -> ReviewEnd | None:
     """Asks what should change; `otherwise` is said if the person types nothing but Enter."""

@@ -15,10 +15,10 @@ from ringi.plans import edits, words
 from ringi.plans import review_view as views
 from ringi.plans.diff_view import Row, RowKind
 from ringi.plans.document import PlanStatus
-from ringi.plans.merge import OpenConflict, changed_files, merged_specs, open_conflicts
+from ringi.plans.merge import OpenConflict, find_changed_files, merge_specs, open_conflicts
 from ringi.plans.propose import set_specs
 from ringi.plans.review_loop import PlanPrompter, ReviewAct, ReviewChoice
-from ringi.plans.reviewed_plan import ReviewedPlan, undecided
+from ringi.plans.reviewed_plan import ReviewedPlan, find_undecided
 
 NOTHING_LEFT: Final = Text("Nothing of it is left: your files have it already, or your own version stays.")
 _TAKEN: Final[Mapping[ReviewAct, Taken]] = {
@@ -47,11 +47,11 @@ def merge_if_clean(plan: ReviewedPlan) -> Text | None:
     plan.conflicts = ()
     if plan.status is not PlanStatus.PENDING_REVIEW and not superseded:
         return None
-    plan.stale = changed_files(plan.workspace, plan.document)
+    plan.stale = find_changed_files(plan.workspace, plan.document)
     if not plan.stale and not superseded:
         return None
     plan.conflicts = open_conflicts(plan.workspace, plan.document)
-    merged = merged_specs(plan.workspace, plan.document)
+    merged = merge_specs(plan.workspace, plan.document)
     return None if plan.conflicts or merged.unknown or not merged.specs else update(plan)
 
 
@@ -60,7 +60,7 @@ def update(plan: ReviewedPlan) -> Text:
     plan.require_as_shown()
     if plan.document.change:
         return _carry_over(plan)
-    merged = merged_specs(plan.workspace, plan.document, plan.decisions)
+    merged = merge_specs(plan.workspace, plan.document, plan.decisions)
     if not merged.specs:
         return NOTHING_LEFT
     before = plan.document.state
@@ -84,7 +84,7 @@ def update(plan: ReviewedPlan) -> Text:
     if merged.unknown:
         paths = ", ".join(merged.unknown)
         return Text("Updated, not merged: {paths}. It may delete lines you wrote meanwhile.", paths=paths)
-    return views.merged(merged.lines, merged.kept)
+    return views.format_merged(merged.lines, merged.kept)
 
 
 def _carry_over(plan: ReviewedPlan) -> Text:
@@ -103,7 +103,7 @@ def _carry_over(plan: ReviewedPlan) -> Text:
         return Text(
             "{before} was for an earlier state of the project; this is {plan}.", before=before, plan=plan.name
         )
-    told = {"before": before, "plan": plan.name, "merged": words.merged(lines)}
+    told = {"before": before, "plan": plan.name, "merged": words.format_merged(lines)}
     return Text("{before} is {plan} now: {merged}", **told)
 
 
@@ -122,30 +122,30 @@ def settle_conflict(plan: ReviewedPlan, conflict: OpenConflict, decision: Decisi
     now = open_conflicts(plan.workspace, plan.document)
     if now != plan.conflicts:
         plan.conflicts = now
-        plan.stale = changed_files(plan.workspace, plan.document)
+        plan.stale = find_changed_files(plan.workspace, plan.document)
         return Text("Your file changed meanwhile; look again.")
-    if left := len(undecided(plan)):
+    if left := len(find_undecided(plan)):
         return Text("1 conflict left.", "{count} conflicts left.", count=left)
     return update(plan)
 
 
-def blocked(plan: ReviewedPlan) -> Text:
+def describe_block(plan: ReviewedPlan) -> Text:
     """Why nothing else can be done yet."""
-    places = [one.place for one in undecided(plan)]
-    return views.undecided(places) if places else NOTHING_LEFT
+    places = [one.place for one in find_undecided(plan)]
+    return views.format_undecided(places) if places else NOTHING_LEFT
 
 
 def decision_of(
     plan: ReviewedPlan, prompter: PlanPrompter, choice: ReviewChoice
 ) -> tuple[OpenConflict, Decision] | None:
     """What the person decides about a conflict; None, and a message, if they decide nothing."""
-    waiting = undecided(plan) or plan.conflicts
+    waiting = find_undecided(plan) or plan.conflicts
     conflict = choice.conflict or (waiting[0] if waiting else None)
     if conflict is None:
         prompter.say(Text("There is no conflict here."))
         return None
     if choice.act is ReviewAct.EDIT_CONFLICT:
-        made = _edited(plan, prompter, conflict)
+        made = _edit(plan, prompter, conflict)
         return None if made is None else (conflict, made)
     side = _TAKEN[choice.act]
     if side is Taken.BOTH and not conflict.in_lines:
@@ -154,7 +154,7 @@ def decision_of(
     return conflict, side
 
 
-def _edited(plan: ReviewedPlan, prompter: PlanPrompter, conflict: OpenConflict) -> bytes | None:
+def _edit(plan: ReviewedPlan, prompter: PlanPrompter, conflict: OpenConflict) -> bytes | None:
     """One line in place; more of them, the person's and then the proposer's, in their editor."""
     if not conflict.mine and not conflict.theirs:
         prompter.say(Text("It has no lines to edit: take yours [<] or theirs [>]."), Style.WARNING)
@@ -166,7 +166,7 @@ def _edited(plan: ReviewedPlan, prompter: PlanPrompter, conflict: OpenConflict) 
         above = [Text("{who}: {line}", who=plan.document.plan.proposer, line=theirs)]
         question = Text("Line {line}:", line=conflict.about.line)
         text = prompter.ask(question, start=edits.line_text(row), above=above)
-        made = None if text is None else edits.replaced(conflict.mine[0], row, text)
+        made = None if text is None else edits.replace_line(conflict.mine[0], row, text)
     else:
         both = b"".join([*conflict.mine, *conflict.theirs])
         found, code = prompter.edit(conflict.about.path, both, 0)

@@ -6,7 +6,7 @@ from typing import Final
 
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.feedback import Side
-from ringi.approvals.prompter import NOT_APPROVED, agrees, typed_digest
+from ringi.approvals.prompter import NOT_APPROVED, agrees, ask_digest
 from ringi.approvals.proof import require_typing
 from ringi.errors import (
     BadTransition,
@@ -36,13 +36,13 @@ from ringi.plans.review_loop import (
     ReviewEnd,
     ReviewLoop,
     StartChecks,
-    rejected,
+    ask_rejection,
 )
 from ringi.plans.review_merge import (
     AFTER_CONFLICTS,
     DECIDING,
-    blocked,
     decision_of,
+    describe_block,
     merge_if_clean,
     settle_conflict,
     update,
@@ -54,6 +54,7 @@ from ringi.plans.reviewed_plan import (
     discard,
     drop,
     drop_hunk,
+    find_undecided,
     is_dormant,
     open_again,
     path_of,
@@ -61,7 +62,6 @@ from ringi.plans.reviewed_plan import (
     rename_commit,
     rewrite,
     take_up,
-    undecided,
 )
 from ringi.policy.risk_level import Risk
 from ringi.tree.action_spec import ActionSpecExt
@@ -111,15 +111,15 @@ class PlanReview(ReviewLoop[ReviewedPlan, PlanPrompter]):
     def prepare(self) -> TextSpan | None:
         # Another review merged it first, or the project is in no state for a change plan.
         with suppress(PlanChanged, LostRace, ChangeRefused, StateIncomplete):
-            return self._brought_up_to_date()
+            return self._bring_up_to_date()
         self.plan.look()
         return None
 
-    def _brought_up_to_date(self) -> TextSpan | None:
+    def _bring_up_to_date(self) -> TextSpan | None:
         """Merges it with the files as they are now; says what was merged, or what is to be decided."""
         said = merge_if_clean(self.plan)
         if said is None:
-            said = blocked(self.plan) if undecided(self.plan) else self._back
+            said = describe_block(self.plan) if find_undecided(self.plan) else self._back
         return None if said is None else TextSpan(said, Style.WARNING)
 
     def begin(self) -> bool:
@@ -142,7 +142,7 @@ class PlanReview(ReviewLoop[ReviewedPlan, PlanPrompter]):
                 self.prompter.say(Text("{plan} was carried out already.", plan=self.plan.name))
             return None
         if self.plan.conflicts and choice.act in AFTER_CONFLICTS:
-            self.prompter.say(blocked(self.plan), Style.WARNING)
+            self.prompter.say(describe_block(self.plan), Style.WARNING)
             return None
         return _ACTS[choice.act](self, choice)
 
@@ -174,11 +174,11 @@ class PlanReview(ReviewLoop[ReviewedPlan, PlanPrompter]):
     def close(self) -> None:
         self.checks.stop()
 
-    def amended(self, what: Text, risk_before: Risk) -> None:
+    def show_change(self, what: Text, risk_before: Risk) -> None:
         """After the person's change: shows the plan again before they can decide."""
         self.checks.stop()
         self.prompter.tell_checks(None)
-        self.prompter.show(views.changed(what, self.plan.document, risk_before))
+        self.prompter.show(views.format_changed(what, self.plan.document, risk_before))
         self.checks.run_again()
         # The checks used the plan as it was when they began, which may not be the one shown.
         self.plan.require_as_shown()
@@ -206,7 +206,7 @@ def _apply(review: PlanReview, _: ReviewChoice) -> ReviewEnd | None:
     if plan.status is PlanStatus.APPROVED:
         question = Text("{plan} is approved already. Carry it out now? [y/n]", plan=plan.name)
         return ReviewEnd.APPLY if agrees(review.prompter, question) else None
-    return _approved(review, "", ReviewEnd.APPLY)
+    return _ask_approval(review, "", ReviewEnd.APPLY)
 
 
 def _open_again(review: PlanReview) -> None:
@@ -220,18 +220,18 @@ def _open_again(review: PlanReview) -> None:
 
 
 def _approve(review: PlanReview, _: ReviewChoice) -> ReviewEnd | None:
-    if not review.checks.settled():
+    if not review.checks.wait_for_end():
         return None
     note = (review.prompter.ask(Text("Your note on the approval:")) or "").strip()
     if not note:
         review.prompter.say(NOT_APPROVED)
         return None
-    return _approved(review, note, ReviewEnd.APPROVED)
+    return _ask_approval(review, note, ReviewEnd.APPROVED)
 
 
-def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None:
+def _ask_approval(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None:
     plan, prompter = review.plan, review.prompter
-    if not review.checks.settled():
+    if not review.checks.wait_for_end():
         return None
     if (test := failing_test(plan.document)) is not None:
         prompter.say(_not_committed(plan.document, test), Style.WARNING)
@@ -251,7 +251,7 @@ def _approved(review: PlanReview, note: str, end: ReviewEnd) -> ReviewEnd | None
     require_typing(plan.workspace.signatures, f"ringi approve {plan.name} {seen} --sign KEY")
     proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
     if plan.document.risk() is Risk.HIGH:
-        proof = typed_digest(prompter, asked.digest)
+        proof = ask_digest(prompter, asked.digest)
     if proof is None:
         if _subject(plan) != subject:
             prompter.show()
@@ -277,7 +277,7 @@ def _subject(plan: ReviewedPlan) -> str:
 
 def _subject_settled(review: PlanReview, subject: str) -> bool:
     """Shows the commit's subject to be edited; False if the person decides nothing now."""
-    if review.plan.moved_on():
+    if review.plan.find_change():
         return True  # asking says what changed
     above = [Text("The commit's subject; Enter takes it as it is.")]
     typed = review.prompter.ask(Text("Subject:"), start=subject, above=above)
@@ -296,14 +296,14 @@ def _drop(review: PlanReview, choice: ReviewChoice) -> None:
         review.prompter.say(Text("It is the only file; reject the plan instead."), Style.WARNING)
         return
     risk = review.plan.document.risk()
-    review.amended(drop(review.plan, spec), risk)
+    review.show_change(drop(review.plan, spec), risk)
 
 
 def _drop_hunk(review: PlanReview, choice: ReviewChoice) -> None:
     spec = review.spec(choice)
     if spec is not None:
         risk = review.plan.document.risk()
-        review.amended(drop_hunk(review.plan, spec, choice.hunk), risk)
+        review.show_change(drop_hunk(review.plan, spec, choice.hunk), risk)
 
 
 def _edit_line(review: PlanReview, choice: ReviewChoice) -> None:
@@ -321,7 +321,7 @@ def _edit_line(review: PlanReview, choice: ReviewChoice) -> None:
     if text is None or text == before:
         review.prompter.say(_UNCHANGED)
     else:
-        _rewrite(review, spec, edits.replaced(new, row, text))
+        _rewrite(review, spec, edits.replace_line(new, row, text))
 
 
 def _add_line(review: PlanReview, choice: ReviewChoice) -> None:
@@ -331,19 +331,19 @@ def _add_line(review: PlanReview, choice: ReviewChoice) -> None:
     spec, row, new = found
     text = review.prompter.ask(Text("A new line {line}:", line=row.new + 1))
     if text is not None:
-        _rewrite(review, spec, edits.added_below(new, row, text))
+        _rewrite(review, spec, edits.add_line_below(new, row, text))
 
 
 def _delete_line(review: PlanReview, choice: ReviewChoice) -> None:
     found = review.line(choice)
     if found is not None:
         spec, row, new = found
-        _rewrite(review, spec, edits.without(new, row))
+        _rewrite(review, spec, edits.delete_line(new, row))
 
 
 def _rewrite(review: PlanReview, spec: ActionSpecExt, new: bytes) -> None:
     risk = review.plan.document.risk()
-    review.amended(rewrite(review.plan, spec, new), risk)
+    review.show_change(rewrite(review.plan, spec, new), risk)
 
 
 def _edit_file(review: PlanReview, choice: ReviewChoice) -> None:
@@ -361,10 +361,10 @@ def _edit_file(review: PlanReview, choice: ReviewChoice) -> None:
     elif made == new:
         prompter.say(_UNCHANGED)
     else:
-        with edits.kept(spec.base.path, made):
+        with edits.keep_on_error(spec.base.path, made):
             risk = review.plan.document.risk()
             what = rewrite(review.plan, spec, made)
-        review.amended(what, risk)
+        review.show_change(what, risk)
 
 
 def _decide(review: PlanReview, choice: ReviewChoice) -> None:
@@ -375,7 +375,7 @@ def _decide(review: PlanReview, choice: ReviewChoice) -> None:
     shown, risk = plan.document.plan, plan.document.risk()
     said = settle_conflict(plan, *found)
     if (plan.plan_id, plan.document.plan.version) != (shown.id, shown.version):
-        review.amended(said, risk)
+        review.show_change(said, risk)
     else:
         review.prompter.show(TextSpan(said, Style.WARNING))
 
@@ -403,7 +403,7 @@ def _comment(review: PlanReview, choice: ReviewChoice) -> None:
 def _reject(review: PlanReview, _: ReviewChoice) -> ReviewEnd | None:
     """Comments are enough: nothing more has to be typed then."""
     otherwise = Text("see the comments") if comments_now(review.plan.document) else None
-    ended = rejected(review, Text("What should the proposer change?"), otherwise=otherwise)
+    ended = ask_rejection(review, Text("What should the proposer change?"), otherwise=otherwise)
     return ReviewEnd.RESUME if ended is ReviewEnd.REJECTED and _continues(review) else ended
 
 
@@ -435,9 +435,9 @@ def _take_back(review: PlanReview, _: ReviewChoice) -> None:
         if plan.stale:
             review.prompter.show(TextSpan(said, Style.WARNING), anew=True)
         else:
-            review.amended(said, risk)
+            review.show_change(said, risk)
     elif plan.can_take_back:
-        review.amended(plan.take_back(), risk)
+        review.show_change(plan.take_back(), risk)
     else:
         review.prompter.say(Text("There is no change of yours to take back."))
 

@@ -21,7 +21,7 @@ from ringi.plans.document import (
     comments_now,
 )
 from ringi.plans.preview import diff_summary
-from ringi.plans.view import lost_tests
+from ringi.plans.view import find_lost_tests
 from ringi.plans.waiting_view import standing
 from ringi.policy.risk_level import Risk
 from ringi.tree.check_result import CheckResult
@@ -58,10 +58,10 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
             because = Text("{line} and {count} more", line=because, count=len(reasons) - 1)
         said.append(TextSpan(because, words.RISK_STYLE[risk]))
     if state.merged_lines is not UNSET:
-        said.append(TextSpan(words.merged(state.merged_lines)))
+        said.append(TextSpan(words.format_merged(state.merged_lines)))
     if state.checks:
         worst = _worst(state.checks)
-        if lost := lost_tests(state.action_specs):
+        if lost := find_lost_tests(state.action_specs):
             said.append(TextSpan(lost, Style.WARNING))
         said.append(TextSpan(words.tests(worst), Style.GOOD if worst.passed else Style.BAD))
     elif state.check_commands and state.status is PlanStatus.PENDING_REVIEW:
@@ -72,7 +72,7 @@ def heading_of(ref: PlanRef, document: PlanDocument) -> Heading:
 def commit_spans(commit: Announced) -> Iterator[TextSpan]:
     """The commit that follows the execution; the approval covers it too."""
     yield TextSpan(words.commit(commit.subject), Style.STRONG)
-    yield from (TextSpan(line, Style.WARNING) for line in words.mixed(commit))
+    yield from (TextSpan(line, Style.WARNING) for line in words.format_mixed(commit))
 
 
 def warning_spans(document: PlanDocument, overlaps: Sequence[Overlap]) -> Iterator[TextSpan]:
@@ -128,14 +128,16 @@ def preview_of(
     )
 
 
-def merged(lines: int, kept: Sequence[str]) -> Text:
+def format_merged(lines: int, kept: Sequence[str]) -> Text:
     """After a merge with the person's files, and where their own version stays."""
     if kept:
-        return Text("{merged}; yours stays at {places}", merged=words.merged(lines), places=", ".join(kept))
-    return words.merged(lines)
+        return Text(
+            "{merged}; yours stays at {places}", merged=words.format_merged(lines), places=", ".join(kept)
+        )
+    return words.format_merged(lines)
 
 
-def undecided(places: Sequence[str]) -> Text:
+def format_undecided(places: Sequence[str]) -> Text:
     """Why it cannot be applied yet."""
     shown = words.some(places, 3)
     if len(places) == 1:
@@ -148,12 +150,12 @@ def undecided(places: Sequence[str]) -> Text:
     )
 
 
-def changed(what: Text, document: PlanDocument, risk_before: Risk) -> TextSpan:
+def format_changed(what: Text, document: PlanDocument, risk_before: Risk) -> TextSpan:
     """After the person's change: what they did, and what the plan is now."""
     risk = document.risk()
     now = Text("now {risk}", risk=words.RISK[risk]) if risk is not risk_before else words.RISK[risk]
     version = Text("version {version}", version=document.plan.version)
-    return TextSpan(joined([what, Text("still applies"), now, version]), Style.STRONG)
+    return TextSpan(join_texts([what, Text("still applies"), now, version]), Style.STRONG)
 
 
 def amendments(document: PlanDocument) -> list[Amended]:
@@ -163,7 +165,7 @@ def amendments(document: PlanDocument) -> list[Amended]:
     return [one for one in given if one.version > since]
 
 
-def amended(did: Sequence[Amended]) -> Text:
+def format_amended(did: Sequence[Amended]) -> Text:
     hunks, files = sum(one.hunks for one in did), sum(one.files for one in did)
     lines, contents = sum(one.lines for one in did), sum(one.contents for one in did)
     found = []
@@ -175,23 +177,23 @@ def amended(did: Sequence[Amended]) -> Text:
         found.append(Text("1 line edited", "{count} lines edited", count=lines))
     if contents:
         found.append(Text("1 file with other content", "{count} files with other content", count=contents))
-    return joined(found, ", ")
+    return join_texts(found, ", ")
 
 
-def told(document: PlanDocument) -> Text | None:
+def format_notice(document: PlanDocument) -> Text | None:
     """What the proposer will be told; None if there is nothing to tell."""
     did = amendments(document)
-    found = [amended(did)] if did else []
+    found = [format_amended(did)] if did else []
     count = len(comments_now(document))
     if count:
         found.append(Text("1 comment", "{count} comments", count=count))
     if not found:
         return None
     who = document.plan.proposer or Text("the proposer")
-    return Text("{who} will be told: {what} by you", who=who, what=joined(found, ", "))
+    return Text("{who} will be told: {what} by you", who=who, what=join_texts(found, ", "))
 
 
-def joined(texts: Sequence[Text], between: str = " · ") -> Text:
+def join_texts(texts: Sequence[Text], between: str = " · ") -> Text:
     """Sentences in one line, each translated by itself."""
     if not texts:
         return Text("{nothing}", nothing="")

@@ -20,7 +20,7 @@ from ringi.patch.conflict import Decision
 from ringi.patch.patch import Hunk
 from ringi.plans import answer, words
 from ringi.plans import review_view as views
-from ringi.plans.commit import announced
+from ringi.plans.commit import announce
 from ringi.plans.diff_view import MOST_NOTES, ConflictHunk, DiffSection, SectionContent, hunks_of
 from ringi.plans.document import (
     OPEN,
@@ -36,9 +36,17 @@ from ringi.plans.document import (
     comments_now,
 )
 from ringi.plans.effects import Effect, Invalid, effects_of, looking, pack, rendering, rules_of
-from ringi.plans.merge import Decisions, FileMerge, Key, OpenConflict, changed_files, file_merge, is_changed
+from ringi.plans.merge import (
+    Decisions,
+    FileMerge,
+    Key,
+    OpenConflict,
+    file_merge,
+    find_changed_files,
+    is_changed,
+)
 from ringi.plans.overlaps import overlaps
-from ringi.plans.preview import effects_done, lost_lines, preview, risk_now, show_spec
+from ringi.plans.preview import effects_done, find_lost_lines, preview, risk_now, show_spec
 from ringi.plans.propose import keep_specs, refuse_rejected, set_specs
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt
@@ -123,7 +131,7 @@ class ReviewedPlan:
         specs = self.workspace.store.plans.specs(self.plan_id, before)
         if wrong := differing(self.workspace.tree, files_of(specs)):
             raise Stale(plan=self.name, paths=", ".join(wrong))
-        did = views.amended(views.amendments(self.document)[-1:])
+        did = views.format_amended(views.amendments(self.document)[-1:])
         report = self.versions.revert(self.plan_id, before, actor=Actor.USER, withdraw=True)
         if not report.ok:
             raise InvalidSpecs(plan=self.name, issues=report.issues[0])
@@ -132,24 +140,24 @@ class ReviewedPlan:
         self.look()
         return Text("taken back: {what}", what=did)
 
-    def moved_on(self) -> PlanDocument | None:
+    def find_change(self) -> PlanDocument | None:
         """The current plan, if it differs from the one shown."""
         if self.workspace.store.plans.revision(self.plan_id) == self.revision:
             return None
         now = self.workspace.store.plans.get(self.plan_id)
-        if _decided_by(now.document) != _decided_by(self.document):
+        if _decision_facts(now.document) != _decision_facts(self.document):
             return now.document
         # Only a request, check or comment was added. Keep the shown version: later changes were not compared.
         self._take(now.revision, now.document)
         return None
 
     def require_as_shown(self) -> None:
-        if self.moved_on():
+        if self.find_change():
             raise PlanChanged(plan=self.name)
 
     def ask(self) -> ApprovalRequest | None:
         """The request to approve; None if a standing approval covered it."""
-        now = self.moved_on()
+        now = self.find_change()
         if now is not None and now.state.status is self.status:
             raise PlanChanged(plan=self.name)
         asked = self.tool.ask(self.plan_id, seen=self.document)
@@ -218,10 +226,10 @@ def rewrite(plan: ReviewedPlan, spec: ActionSpecExt, new: bytes) -> Text:
     """Gives the spec's file other content; the plan counts the changed lines."""
     content, encoding = pack(new)
     plan.amend(NewContent(spec.id, content, encoding))
-    return views.amended(views.amendments(plan.document)[-1:])
+    return views.format_amended(views.amendments(plan.document)[-1:])
 
 
-def undecided(plan: ReviewedPlan) -> tuple[OpenConflict, ...]:
+def find_undecided(plan: ReviewedPlan) -> tuple[OpenConflict, ...]:
     return tuple(one for one in plan.conflicts if one.key not in plan.decisions)
 
 
@@ -274,7 +282,7 @@ def _commit(plan: ReviewedPlan) -> Iterator[TextSpan]:
     if not plan.document.state.commit or plan.status not in OPEN:
         return
     try:
-        found = announced(plan.workspace, plan.document)
+        found = announce(plan.workspace, plan.document)
     except NoCommit as error:
         yield TextSpan(Text("! {why}", why=Text(error.message, **error.details)), Style.WARNING)
         return
@@ -282,7 +290,7 @@ def _commit(plan: ReviewedPlan) -> Iterator[TextSpan]:
         yield from views.commit_spans(found)
 
 
-def _decided_by(document: PlanDocument) -> tuple[object, ...]:
+def _decision_facts(document: PlanDocument) -> tuple[object, ...]:
     """The parts of a plan that matter for a decision."""
     state = document.state
     return document.specs_sha256, document.plan.version, state.status, state.commit
@@ -345,13 +353,13 @@ class _Sections:
         try:
             effects = effects_of(spec.base, looking(tree, spec.base.kind), rules, based=True)
         except (Invalid, Refused, StorageFailed, OSError):
-            return self._merged(spec, notes) or self._stale(spec, notes)
+            return self._merge(spec, notes) or self._stale(spec, notes)
         content = _of_effects(spec, effects, notes)
-        if not content.fits and (merged := self._merged(spec, notes)):
+        if not content.fits and (merged := self._merge(spec, notes)):
             return merged
         if content.fits and spec.since is UNSET:
             return content
-        lost = lost_lines(self._workspace, spec, rendering(effects))
+        lost = find_lost_lines(self._workspace, spec, rendering(effects))
         _, reasons = risk_now(spec, lost)
         more = [
             TextSpan(words.reason(spec.base.path, given), Style.WARNING)
@@ -359,7 +367,7 @@ class _Sections:
         ]
         return content._replace(yours=frozenset(lost), notes=(*content.notes, *more))
 
-    def _merged(self, spec: ActionSpecExt, notes: Sequence[TextSpan]) -> SectionContent | None:
+    def _merge(self, spec: ActionSpecExt, notes: Sequence[TextSpan]) -> SectionContent | None:
         """What is left of it in a file that changed meanwhile, with what is to be decided."""
         change, status = self._document.change, self._document.state.status
         if status is not PlanStatus.PENDING_REVIEW and not (change and change.superseded_at):
@@ -371,7 +379,7 @@ class _Sections:
 
     @cached_property
     def _changed(self) -> tuple[str, ...]:
-        return changed_files(self._workspace, self._document)
+        return find_changed_files(self._workspace, self._document)
 
     def _stale(self, spec: ActionSpecExt, notes: Sequence[TextSpan]) -> SectionContent:
         """What a spec that does not apply any more would do."""
@@ -421,11 +429,11 @@ def _of_effects(spec: ActionSpecExt, effects: Sequence[Effect], notes: Sequence[
 
 
 def _of_merge(merge: FileMerge, notes: Sequence[TextSpan], decisions: Decisions, who: str) -> SectionContent:
-    rendered, conflicts = merge.rendered(), merge.conflicts
+    rendered, conflicts = merge.render(), merge.conflicts
     asked = [ConflictHunk(one, len(conflicts), decisions.get(one.key), who) for one in conflicts]
     together: list[Hunk | ConflictHunk] = [*rendered.hunks, *asked]
     together.sort(key=lambda hunk: hunk.old_at)
-    left = merge.decided(decisions)
+    left = merge.resolve(decisions)
     return SectionContent(
         together,
         notes,
@@ -446,7 +454,7 @@ class News:
         self._told: tuple[int, PlanStatus] | None = None
 
     def look(self) -> TextSpan | None:
-        status, now = self._plan.status, self._plan.moved_on()
+        status, now = self._plan.status, self._plan.find_change()
         if now is None:
             self._told = None
             return None

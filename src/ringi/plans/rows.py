@@ -231,14 +231,14 @@ class Plans:
             self._ledger.known.pop(_COUNTED, None)
             stored = self._insert(document, now, text, hash_, current)
         self._ledger.changed.new.add(subject.plan(document.plan.id))
-        return self._saved(stored)
+        return self._note_saved(stored)
 
     def _insert(self, document: PlanDocument, now: str, *rest: object) -> StoredPlan:
         known = self._ledger.known
         if _COUNTED not in known:
             known[_COUNTED] = self.count()
         stored = StoredPlan(document, revision=1, number=known[_COUNTED] + 1)
-        values = (stored.number, document.plan.id, *_listed(stored, now), *rest)
+        values = (stored.number, document.plan.id, *_list_columns(stored, now), *rest)
         self._ledger.execute(_ADD_PLAN, *values)
         known[_COUNTED] = stored.number
         return stored
@@ -248,17 +248,17 @@ class Plans:
         text, now, read = _without_specs(document), self._ledger.clock.now(), stored.revision
         stored = StoredPlan(document, read + 1, stored.number)
         hash_ = self._append(document, text, now, events)
-        values = (*_listed(stored, now), text, hash_, document.plan.id, read)
+        values = (*_list_columns(stored, now), text, hash_, document.plan.id, read)
         if self._ledger.execute(_SAVE_PLAN, *values).rowcount != 1:
             raise LostRace(plan=f"p{stored.number}")
-        return self._saved(stored)
+        return self._note_saved(stored)
 
     def _append(self, document: PlanDocument, text: str, now: str, events: tuple[NewEvent, ...]) -> str:
         """The hash of the last."""
         about = _about(document, text)
         return [self._ledger.append(about, event, now) for event in events][-1]
 
-    def _saved(self, stored: StoredPlan) -> StoredPlan:
+    def _note_saved(self, stored: StoredPlan) -> StoredPlan:
         self._note_change(stored.document)
         self._ledger.changed.saved[subject.plan(stored.document.plan.id)] = stored
         return stored
@@ -302,7 +302,7 @@ def _about(document: PlanDocument, text: str) -> EventFacts:
     return EventFacts(subject.plan(document.plan.id), text, counts, risk_score)
 
 
-def _listed(stored: StoredPlan, now: str) -> tuple[str, int, str]:
+def _list_columns(stored: StoredPlan, now: str) -> tuple[str, int, str]:
     document = stored.document
     ref = msgspec.json.encode(ref_of(document, stored.number, now)).decode()
     return str(document.state.status), document.plan.version, ref
@@ -374,7 +374,7 @@ class Executions:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    def unfinished(self) -> tuple[ExecutionIntent, ...]:
+    def list_unfinished(self) -> tuple[ExecutionIntent, ...]:
         found = self._ledger.select(_UNFINISHED)
         return tuple(codec.decode_own(as_bytes(row[0]), ExecutionIntent, "intent") for row in found)
 

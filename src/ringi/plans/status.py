@@ -50,7 +50,7 @@ def _now(plan: str) -> Mapping[PlanStatus, _Now]:
     }
 
 
-def _sent_back(plan: str) -> _Now:
+def _describe_sent_back(plan: str) -> _Now:
     return _Now(
         Text("Plan {plan} was sent back to its proposer", plan=plan),
         Text("To decide about it as it is, open it again: ringi request {plan} --pending", plan=plan),
@@ -73,5 +73,5 @@ def refusal(document: PlanDocument, name: str, target: PlanStatus) -> BadTransit
     state = document.state
     if state.status is PlanStatus.COMPLETED:
         return AlreadyUndone(plan=name) if undone_at(document) else AlreadyDone(plan=name)
-    now = _sent_back(name) if is_sent_back(document) else _now(name)[state.status]
+    now = _describe_sent_back(name) if is_sent_back(document) else _now(name)[state.status]
     return NotNow(what=now.what, todo=now.todo, current=str(state.status), target=str(target))

@@ -18,7 +18,7 @@ from ringi.errors import Interrupted, PathRefused, RingiError, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.plans.calls import decoded, refusal
+from ringi.plans.calls import decode_arguments, refusal
 from ringi.plans.effects import mode_after
 from ringi.plans.execution import (
     CommandEnd,
@@ -28,7 +28,7 @@ from ringi.plans.execution import (
     Step,
     StoredCommand,
 )
-from ringi.plans.reading import kept
+from ringi.plans.reading import cut_output
 from ringi.policy.spec_kind import SpecKind
 from ringi.tools.effects import LIMIT_OF_SPEC, ErrorKind
 from ringi.tree.commands import CommandRun
@@ -65,7 +65,7 @@ def read(workspace: Workspace, step: Step) -> FileOpOutcome:
         )
     except RingiError as error:
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
-    return FileOpOutcome(step.spec_id, step.path, OpStatus.DONE, output=kept(workspace, text))
+    return FileOpOutcome(step.spec_id, step.path, OpStatus.DONE, output=cut_output(workspace, text))
 
 
 def _content(workspace: Workspace, path: str) -> str:
@@ -84,8 +84,8 @@ def _run(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Collec
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
     if sandboxed != bool(step.sandboxed):
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(_OTHER_SANDBOX))
-    start = _begun(workspace, intent, step, done, before, sandboxed=sandboxed)
-    ran, interrupted = _ran(workspace, step)
+    start = _begin(workspace, intent, step, done, before, sandboxed=sandboxed)
+    ran, interrupted = _run_command(workspace, step)
     _finish(workspace, start, ran, _Difference(snapshots, before))
     if interrupted:
         # Recorded first: nothing more will be known about the command.
@@ -93,7 +93,7 @@ def _run(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Collec
     return outcome_of(step, workspace.store.executions.commands(intent.id))
 
 
-def _begun(
+def _begin(
     workspace: Workspace,
     intent: ExecutionIntent,
     step: Step,
@@ -126,10 +126,10 @@ def _call(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Colle
             if why := refusal(tools, step):
                 return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(why))
             before = snapshots.take()
-            start = _begun(workspace, intent, step, done, before, sandboxed=False)
+            start = _begin(workspace, intent, step, done, before, sandboxed=False)
             tool, arguments = step.argv
             began = time.monotonic()
-            result = tools.call_approved(tool, decoded(arguments), step.timeout_sec)
+            result = tools.call_approved(tool, decode_arguments(arguments), step.timeout_sec)
     except Interrupted:
         raise
     except RingiError as error:
@@ -144,7 +144,7 @@ def _call(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Colle
     return outcome_of(step, workspace.store.executions.commands(intent.id))
 
 
-def _ran(workspace: Workspace, step: Step) -> tuple[CommandRun, bool]:
+def _run_command(workspace: Workspace, step: Step) -> tuple[CommandRun, bool]:
     try:
         ran = workspace.commands.run(
             step.argv, step.path, timeout_sec=step.timeout_sec, sandboxed=bool(step.sandboxed)

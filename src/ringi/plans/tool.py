@@ -202,7 +202,7 @@ class PlanTool:
 
     def approved_already(self, plan_id: str, selection: SpecSelection = ALL_SPECS) -> ApprovedPlan | None:
         """The approval that a call gave before, if it still covers exactly this."""
-        return approve.approved_already(self._workspace, self._id(plan_id), selection)
+        return approve.find_approval(self._workspace, self._id(plan_id), selection)
 
     def reject(self, plan_id: str, feedback: str) -> Declined:
         """Feedback is never approval: the plan goes back to whoever proposed it."""

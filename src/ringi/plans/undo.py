@@ -24,7 +24,14 @@ from ringi.approvals.document import (
     SignedAct,
 )
 from ringi.approvals.kinds import request_of
-from ringi.approvals.proof import StatementContext, approval_of, claimed, compose, prove, require_answer
+from ringi.approvals.proof import (
+    StatementContext,
+    approval_of,
+    compose,
+    prove,
+    read_claimed_digest,
+    require_answer,
+)
 from ringi.approvals.who import actor_at
 from ringi.errors import EffectsUnknown, NoCommit, NothingToUndo, NotRequested, UndoChanged, UndoStale
 from ringi.kernel import codec
@@ -37,7 +44,7 @@ from ringi.plans.commit import revert_subject, standing
 from ringi.plans.document import PlanStatus, StoredPlan
 from ringi.plans.execution import ExecutionIntent, ExecutionResult, StoredIntent
 from ringi.plans.executor import WRITTEN_SINCE, Executor, storage_errors
-from ringi.plans.later_edits import Back, LeftAlone, merged_back, since, together
+from ringi.plans.later_edits import Back, LeftAlone, merge_back, since, together
 from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.recover import Recovery
 from ringi.plans.units import units_of
@@ -188,14 +195,14 @@ def newest(workspace: Workspace) -> str:
             break  # the rest was carried out earlier
         if ref.step:
             continue  # the run is undone as a whole
-        if ref.status in _UNDOABLE and not ref.undone and (at := _carried_out_at(workspace, ref.id)) > best:
+        if ref.status in _UNDOABLE and not ref.undone and (at := _last_carried_out(workspace, ref.id)) > best:
             found, best = ref.id, at
     if not found:
         raise NothingToUndo(why=Text("no plan was carried out, or all were undone"))
     return found
 
 
-def _carried_out_at(workspace: Workspace, plan_id: str) -> str:
+def _last_carried_out(workspace: Workspace, plan_id: str) -> str:
     """Empty if nothing is left to undo."""
     links = workspace.store.plans.get(plan_id).document.state.executions
     done = [link.finished_at for link in links if link.kind == Act.EXECUTE]
@@ -236,7 +243,7 @@ def _back(workspace: Workspace, stored: StoredPlan, approval: Approval | None = 
 
 def undoable(workspace: Workspace, stored: StoredPlan, approval: Approval | None = None) -> Undoable:
     name, history = f"p{stored.number}", _back(workspace, stored, approval)
-    found = _sorted_out(workspace, history.back(), merge=approval is None)
+    found = _sort_out(workspace, history.back(), merge=approval is None)
     good = found.changes
     if not good and found.left:
         raise UndoStale(plan=name, paths=", ".join(one.path for one in found.left))
@@ -265,7 +272,7 @@ class _SortedOut(NamedTuple):
     contents: dict[str, bytes]
 
 
-def _sorted_out(workspace: Workspace, back: Sequence[FileChange], *, merge: bool) -> _SortedOut:
+def _sort_out(workspace: Workspace, back: Sequence[FileChange], *, merge: bool) -> _SortedOut:
     """What goes back as it is, what is merged, what stays."""
     differ = set(differing(workspace.tree, back))
     found = _SortedOut([], [], {})
@@ -275,7 +282,7 @@ def _sorted_out(workspace: Workspace, back: Sequence[FileChange], *, merge: bool
         if not (wrong := [change.path for change in some if change.path in differ]):
             found.changes.extend(some)
             continue
-        done = merged_back(workspace, some) if merge else None
+        done = merge_back(workspace, some) if merge else None
         if isinstance(done, Back):
             found.changes.extend(done.changes)
             found.contents.update(done.contents)
@@ -360,7 +367,7 @@ def undo(workspace: Workspace, plan_id: str, approver: str, proof: Proof | None)
         require_here(workspace, stored)
         name = f"p{stored.number}"
         proof = require_answer(workspace, proof, f"ringi undo {name}", f"ringi undo {name} --sign KEY")
-        digest = claimed(proof)
+        digest = read_claimed_digest(proof)
         asked = next(
             (asked for asked in workspace.store.approvals.requests(plan_id) if asked.digest == digest), None
         )

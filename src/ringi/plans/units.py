@@ -19,7 +19,7 @@ class ExecutionUnit(NamedTuple):
     optional: bool
 
 
-def numbered(
+def number_units(
     specs: Sequence[ActionSpecExt], *, sandboxed: bool | UnsetType
 ) -> tuple[tuple[FileChange, ...], tuple[Step, ...]]:
     """The changes and the steps of these specs, each with its position."""

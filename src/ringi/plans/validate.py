@@ -19,8 +19,8 @@ from ringi.plans.effects import (
     Effect,
     Invalid,
     Rules,
-    added_lines,
     effects_of,
+    find_added_lines,
     looking,
     number_lines,
     rendering,
@@ -67,7 +67,7 @@ _LONGEST_RUN: Final = 86_400
 _MOST_WORDS: Final = 10_000
 
 
-def normalised(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
+def normalise_spec(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
     """The spec as stored: paths in normal form, every default made explicit, because defaults can change.
 
     `timeout_sec` is for a command or a call that names none.
@@ -86,7 +86,7 @@ def normalised(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
     if spec.kind is SpecKind.CALL:
         if not (spec.tool or "").strip():
             raise Invalid(Text("it names no tool"))
-        return _limited(spec, timeout_sec)
+        return _limit(spec, timeout_sec)
     return spec
 
 
@@ -99,10 +99,10 @@ def _command(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
         raise Invalid(Text("it has no command"))
     if len(spec.argv) > _MOST_WORDS or any("\0" in word for word in spec.argv):
         raise Invalid(Text("its command cannot be run by any system"))
-    return _limited(spec, timeout_sec)
+    return _limit(spec, timeout_sec)
 
 
-def _limited(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
+def _limit(spec: ActionSpec, timeout_sec: int) -> ActionSpec:
     timeout = timeout_sec if spec.timeout_sec is None else spec.timeout_sec
     if not 1 <= timeout <= _LONGEST_RUN:
         raise Invalid(Text("its timeout must be from 1 to {most} seconds", most=_LONGEST_RUN))
@@ -153,7 +153,7 @@ def validate(
         if ext.validated and spec.kind is SpecKind.MKDIR and made:
             late = Text("{path}: a spec before it makes this folder already", path=spec.path)
             checked[-1] = (*checked[-1][:2], late)
-        coming |= dict.fromkeys(_made_by(ext), ext.base.group)
+        coming |= dict.fromkeys(_paths_made(ext), ext.base.group)
     problems = [problem for _, _, problem in checked if problem]
     problems += misfits([ext for ext, _, problem in checked if not problem], len(specs), rules, tree)
     report = ValidationReport(
@@ -172,7 +172,7 @@ def with_problems(validated: Validated, found: Sequence[Text]) -> Validated:
     return validated._replace(report=report, problems=(*validated.problems, *found))
 
 
-def _made_by(spec: ActionSpecExt) -> set[str]:
+def _paths_made(spec: ActionSpecExt) -> set[str]:
     """What exists after the spec: files, and their parent folders."""
     paths = [file.path.split("/") for file in spec.touched if file.after]
     return {"/".join(parts[:depth]) for parts in paths for depth in range(1, len(parts) + 1)}
@@ -189,7 +189,7 @@ def _check_one(
     actor: Actor,
 ) -> tuple[ActionSpecExt, Rendered, Text | None]:
     try:
-        spec = normalised(spec, rules.run.timeout_sec)
+        spec = normalise_spec(spec, rules.run.timeout_sec)
         if spec.kind not in CHANGING:
             return _of_no_file(spec_id, spec, tree, rules, coming), NOTHING, None
         effects = effects_of(spec, looking(tree, spec.kind), rules, based=spec.path in basis)
@@ -283,9 +283,9 @@ def _risk(
         own.path,
         exists=any(effect.before for effect in effects),
         changed_lines=rendered.added + rendered.removed,
-        changed_bytes=_changed_bytes(rendered, own),
+        changed_bytes=_count_changed_bytes(rendered, own),
         # At its new path every line of a moved or copied file is new.
-        found=findings(number_lines(own.new or b"") if others else added_lines(rendered.hunks)),
+        found=findings(number_lines(own.new or b"") if others else find_added_lines(rendered.hunks)),
         unshown=is_unshown(own.path, effects[-1].old, own.new, own.after.mode if own.after else "0"),
         binary=rendered.binary and own.new is not None and own.new != own.old,
         emptied=is_emptied(old, own.new),
@@ -306,7 +306,7 @@ def why_of(error: Exception) -> object:
     return error.why if isinstance(error, Invalid) else str(error)
 
 
-def _changed_bytes(rendered: Rendered, effect: Effect) -> int:
+def _count_changed_bytes(rendered: Rendered, effect: Effect) -> int:
     if rendered.binary:
         return max(len(effect.new or b""), len(effect.old or b""))
     return len(rendered.diff)
@@ -334,10 +334,10 @@ def misfits(specs: Sequence[ActionSpecExt], count: int, rules: Rules, tree: Tree
                 limit=rules.limits.max_specs,
             )
         )
-    return [*problems, *_clashes(specs), *_group_problems(specs), *embedded(specs, tree)]
+    return [*problems, *_clashes(specs), *_group_problems(specs), *find_embedded(specs, tree)]
 
 
-def embedded(specs: Sequence[ActionSpecExt], tree: Tree) -> Iterator[Text]:
+def find_embedded(specs: Sequence[ActionSpecExt], tree: Tree) -> Iterator[Text]:
     """Files removed by the same specs count as still there: a person may select only some of them."""
     written = [
         file.path for spec in specs for file in spec.touched if file.after and file.after != file.before

@@ -38,7 +38,7 @@ def proven_lines(document: Proven) -> Iterator[Line]:
             yield line(undone, indent=2)
 
 
-def unexecuted_lines(document: Proven) -> Iterator[Line]:
+def format_unexecuted(document: Proven) -> Iterator[Line]:
     """A plan that was not carried out."""
     yield line(Text("{plan} was not carried out", plan=document.name))
     under = {one.approval.id: one.approval for one in document.executions if one.approval}
@@ -63,7 +63,7 @@ def session_lines(document: ProvenSession) -> Iterator[Line]:
     )
     yield line(proven, Style.GOOD)
     for path in document.forged:
-        yield _forged_line(path)
+        yield _format_forged(path)
 
 
 def doubt_lines(document: Proven) -> Iterator[Line]:
@@ -72,10 +72,10 @@ def doubt_lines(document: Proven) -> Iterator[Line]:
         unrecorded = Text("! what this changed is not recorded: {what}", what=what)
         yield line(unrecorded, Style.WARNING, indent=2)
     for path in document.forged:
-        yield _forged_line(path)
+        yield _format_forged(path)
 
 
-def _forged_line(path: str) -> Line:
+def _format_forged(path: str) -> Line:
     forged = Text("! {path} does not say what the ledger says; it is not followed", path=path)
     return line(forged, Style.WARNING, indent=2)
 

@@ -22,7 +22,7 @@ from ringi.ledger import subject as subjects
 from ringi.ledger.event import EventKind, LoggedEvent
 from ringi.ledger.subject import Subject, elsewhere
 from ringi.plans.audit import SHOWN, SubjectFacts, doubts, signer_doubts
-from ringi.plans.commit import outcome_of, written
+from ringi.plans.commit import find_written, outcome_of
 from ringi.plans.document import PlanRef
 from ringi.plans.execution import STARTED, ExecutionIntent, StoredCommand, StoredIntent, words_of
 from ringi.plans.verdict import (
@@ -109,12 +109,12 @@ class Examination:
         except _UNREADABLE:  # the log check reports unreadable rows
             return []
 
-    def _forged(self, subject_id: str) -> tuple[str, ...]:
+    def _find_forged(self, subject_id: str) -> tuple[str, ...]:
         if self._differences is None:
             return tuple(self._differing_files(subject_id))
         return tuple(self._differences.get(subject_id, ()))
 
-    def carried_out(self) -> Iterator[str]:
+    def list_carried_out(self) -> Iterator[str]:
         """The ids of plans that were carried out, at least in part or possibly; newest first."""
         for ref in self._store.plans.refs(discarded=True):
             try:
@@ -144,7 +144,7 @@ class Examination:
             problems += commit.doubts
         except _UNREADABLE as error:
             problems.append(Text(error.message, **error.details))
-        given = {approval.id: _given(approval) for approval in approvals}
+        given = {approval.id: _describe_approval(approval) for approval in approvals}
         used = {stored.intent.approval_id for stored in executions}
         document = Proven(
             plan_id=plan_id,
@@ -157,12 +157,12 @@ class Examination:
             unrecorded=tuple(history.unrecorded),
             log_ok=not self._breaks,
             problems=tuple(map(str, problems)),
-            forged=self._forged(plan_id),
+            forged=self._find_forged(plan_id),
             commit=commit.document,
         )
         return PlanVerdict(document, tuple(problems), commit)
 
-    def approved_sessions(self) -> Iterator[str]:
+    def list_approved_sessions(self) -> Iterator[str]:
         """The ids of approved planning sessions, newest first."""
         for ref in self._workspace.planning.list():
             try:
@@ -183,7 +183,7 @@ class Examination:
             facts = self._facts(subjects.session(session_id))
             for approval in approvals:
                 problems += doubts(facts, approval)
-                given, run_id = _given(approval), approval.spent_by or ""
+                given, run_id = _describe_approval(approval), approval.spent_by or ""
                 said = as_written(approval.subject, SessionSubject)
                 run = planning.run(run_id)
                 if said is None or said.given != RunApprovalFacts(
@@ -201,7 +201,7 @@ class Examination:
             approval=given,
             log_ok=not self._breaks,
             problems=tuple(map(str, problems)),
-            forged=self._forged(session_id),
+            forged=self._find_forged(session_id),
         )
         return SessionVerdict(document, tuple(problems))
 
@@ -450,7 +450,7 @@ def _execution(stored: StoredIntent, given: Mapping[str, GivenApproval]) -> Prov
     )
 
 
-def _given(approval: Approval) -> GivenApproval:
+def _describe_approval(approval: Approval) -> GivenApproval:
     record = approval.proof
     proof = GivenProof(
         record.kind,
@@ -483,7 +483,7 @@ def _commit(
     if subject is None or not subject.commit:
         why = Text("commit {id} was made, and nobody had approved one", id=name)
         return CommitStanding(outcome.commit, (why,))
-    files = written(done, done[-1].intent.approval_id, subject)
+    files = find_written(done, done[-1].intent.approval_id, subject)
     try:
         found = {path: one and one.data for path, one in commits().files(outcome.commit, list(files)).items()}
     except NoCommit:

@@ -16,7 +16,7 @@ from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.patch.render import FileSide, render
-from ringi.plans.calls import bound, with_misfits
+from ringi.plans.calls import bind_calls, with_misfits
 from ringi.plans.document import (
     Difference,
     PlanComparison,
@@ -109,7 +109,7 @@ class Versions:
             # A patch is for the file as it is: it keeps what somebody wrote elsewhere in it.
             based = [spec for spec in specs if again and spec.base.kind is not SpecKind.PATCH]
             basis = {file.path: file.before for spec in based for file in spec.touched}
-            bases, wrong = bound(workspace, bases)
+            bases, wrong = bind_calls(workspace, bases)
             validated = validate(bases, workspace.tree, rules_of(workspace), basis, actor=actor)
             validated = with_misfits(validated, wrong)
             if validated.problems:
@@ -120,7 +120,9 @@ class Versions:
             transaction.plans.add(document, NewEvent(EventKind.PLAN_PROPOSED, actor, forked.proposer), origin)
         return forked.id
 
-    def left_out(self, plan_id: str, selection: SpecSelection, *, actor: Actor = Actor.AI) -> str | None:
+    def propose_left_out(
+        self, plan_id: str, selection: SpecSelection, *, actor: Actor = Actor.AI
+    ) -> str | None:
         """A plan with these specs if all of them were left out when the plan was approved; the same if asked
         again.
         """
@@ -159,7 +161,7 @@ class Versions:
         if actor is not author and not withdraw:
             document = by_person(stored.document, document)
         if withdraw:
-            document = _taken_back(stored.document, document, version)
+            document = _withdraw(stored.document, document, version)
             basis = {file.path: file.before for spec in specs for file in spec.touched}
         since = since_of(workspace, specs)
         validated = validate(
@@ -215,7 +217,7 @@ class Versions:
         return None
 
 
-def _taken_back(before: PlanDocument, document: PlanDocument, version: int) -> PlanDocument:
+def _withdraw(before: PlanDocument, document: PlanDocument, version: int) -> PlanDocument:
     told = tuple(
         given for given in before.state.feedback if not given.amended or given.amended.version <= version
     )
@@ -280,13 +282,13 @@ def _deeds(specs: Sequence[ActionSpecExt]) -> dict[_VersionPlace, _Deed]:
     found: dict[_VersionPlace, _Deed] = {}
     times: Counter[tuple[str, str]] = Counter()
     for spec in specs:
-        for name, kind, file in _done_by(spec):
+        for name, kind, file in _find_deeds(spec):
             found[_VersionPlace(name, kind, times[name, kind])] = _Deed(spec, file)
             times[name, kind] += 1
     return found
 
 
-def _done_by(spec: ActionSpecExt) -> Iterator[tuple[str, str, Touched | None]]:
+def _find_deeds(spec: ActionSpecExt) -> Iterator[tuple[str, str, Touched | None]]:
     base = spec.base
     if base.kind is SpecKind.RUN:
         yield shlex.join(base.argv), base.kind, None
@@ -303,7 +305,7 @@ def _done_by(spec: ActionSpecExt) -> Iterator[tuple[str, str, Touched | None]]:
 
 def _same(one: _Deed, two: _Deed) -> bool:
     if one.file is None or two.file is None:
-        return one.file is two.file and _told(one.spec) == _told(two.spec)
+        return one.file is two.file and _describe_spec(one.spec) == _describe_spec(two.spec)
     return _alike(one.file.after, two.file.after)
 
 
@@ -317,7 +319,7 @@ def _terms(deed: _Deed) -> dict[str, object]:
     return {"group": deed.spec.base.group, "optional": deed.spec.base.optional}
 
 
-def _told(spec: ActionSpecExt) -> bytes:
+def _describe_spec(spec: ActionSpecExt) -> bytes:
     """A spec without known bytes, described by its fields."""
     if spec.base.kind in CHANGING and spec.base.content is not None:
         try:
@@ -333,9 +335,9 @@ def _diff(workspace: Workspace, place: _VersionPlace, one: _Deed | None, two: _D
         old = _side(workspace, one, after=True) if one else _side(workspace, two, after=False)
         new = _side(workspace, two, after=True) if two else _side(workspace, one, after=False)
     except _Unknown:
-        texts = (_told(deed.spec) if deed else None for deed in (one, two))
+        texts = (_describe_spec(deed.spec) if deed else None for deed in (one, two))
         return _text_diff(place.name, *texts, named=place.kind == _FILE)
-    return _shown(render(place.name, old, new).diff)
+    return _show(render(place.name, old, new).diff)
 
 
 def _basis_diff(workspace: Workspace, place: _VersionPlace, one: _Deed, two: _Deed) -> str:
@@ -344,16 +346,16 @@ def _basis_diff(workspace: Workspace, place: _VersionPlace, one: _Deed, two: _De
         old, new = _side(workspace, one, after=False), _side(workspace, two, after=False)
     except _Unknown:
         return ""
-    return _shown(render(place.name, old, new).diff)
+    return _show(render(place.name, old, new).diff)
 
 
 def _text_diff(name: str, old: bytes | None, new: bytes | None, *, named: bool) -> str:
     sides = (None if text is None else FileSide(text, "100644") for text in (old, new))
     diff = render(name, *sides).diff
-    return _shown(diff if named else diff[max(0, diff.find(b"@@ ")) :])
+    return _show(diff if named else diff[max(0, diff.find(b"@@ ")) :])
 
 
-def _shown(diff: bytes) -> str:
+def _show(diff: bytes) -> str:
     return diff.decode("utf-8", "backslashreplace")
 
 
@@ -391,10 +393,10 @@ def _bytes(workspace: Workspace, spec: ActionSpecExt, state: FileState) -> bytes
         pass  # it no longer applies; the ledger may have the original file
     if (kept := workspace.store.get_bytes(state.sha256)) is not None:
         return kept
-    return _made_of_kept(workspace, spec).get(state.sha256)
+    return _rebuild(workspace, spec).get(state.sha256)
 
 
-def _made_of_kept(workspace: Workspace, spec: ActionSpecExt) -> dict[str, bytes]:
+def _rebuild(workspace: Workspace, spec: ActionSpecExt) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for file in spec.touched:
         if file.before is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import UNSET
 
 from ringi.approvals.document import COMMIT_TRAILERS, Approval
-from ringi.approvals.view import approved, proof
+from ringi.approvals.view import format_approval, format_proof
 from ringi.errors import NoCommit
 from ringi.kernel.lines import Line, Style, TextSpan, line, prose, step
 from ringi.kernel.text import Text, moment, restore_text
@@ -202,7 +202,7 @@ def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:
     yield line(Text("change plan: {why}", why=words.TRIGGER[change.basis.trigger]), indent=2)
     for found in change.basis.related_diagnostics:
         yield line(words.diagnostic(found), indent=4)
-    yield from _affected_lines(change)
+    yield from _format_affected(change)
     level = change.risk.level
     risk = Text("risk by the rules of change plans: {risk}", risk=words.RISK[level])
     yield line(risk, words.RISK_STYLE[level], indent=2)
@@ -218,7 +218,7 @@ def _change_lines(change: ChangeFacts, ref: PlanRef) -> Iterator[Line]:
         yield step(f"ringi propose --again {ref.name}")
 
 
-def _affected_lines(change: ChangeFacts) -> Iterator[Line]:
+def _format_affected(change: ChangeFacts) -> Iterator[Line]:
     affected, unknown = change.scope.affected_files, change.unknown_users
     if affected:
         yield line(Text("files that depend on it: {files}", files=words.some(affected)), indent=2)
@@ -246,12 +246,12 @@ def _meanwhile_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[L
         for conflict in preview.conflicts[:_MOST_SPECS]:
             yield line(words.conflict(conflict, document.plan.proposer), Style.WARNING, indent=2)
     if document.state.merged_lines is not UNSET:
-        yield line(words.merged(document.state.merged_lines), indent=2)
-    if lost := _lost_lines(preview):
-        yield line(words.lost(lost), Style.WARNING, indent=2)
+        yield line(words.format_merged(document.state.merged_lines), indent=2)
+    if lost := _count_lost_lines(preview):
+        yield line(words.format_lost(lost), Style.WARNING, indent=2)
 
 
-def _lost_lines(preview: PlanPreview) -> int:
+def _count_lost_lines(preview: PlanPreview) -> int:
     return sum(sum(map(bool, part.your_lines)) for part in preview.diffs)
 
 
@@ -267,12 +267,12 @@ def _obstacle_lines(document: PlanDocument, preview: PlanPreview) -> Iterator[Li
 def _check_lines(document: PlanDocument) -> Iterator[Line]:
     state = document.state
     if state.planned_checks and state.status is not PlanStatus.COMPLETED:
-        yield from _planned_lines(state.planned_checks)
+        yield from _format_planned(state.planned_checks)
     for result in state.checks:
         yield _check_line(result)
         if result.exit_code:
             yield from excerpt(result.output)
-    if state.checks and (lost := lost_tests(state.action_specs)):
+    if state.checks and (lost := find_lost_tests(state.action_specs)):
         yield line(lost, Style.WARNING, indent=2)
     if document.plan.version > 1 and not state.checks and state.status is PlanStatus.PENDING_REVIEW:
         yield line(Text("no check has run on exactly these bytes"), Style.FAINT, indent=2)
@@ -282,7 +282,7 @@ def _check_line(result: CheckResult) -> Line:
     return line(words.tests(result), Style.GOOD if result.passed else Style.BAD, indent=2)
 
 
-def _planned_lines(planned: PlannedChecks) -> Iterator[Line]:
+def _format_planned(planned: PlannedChecks) -> Iterator[Line]:
     for command in planned.before:
         yield line(Text("checked before it is carried out: {command}", command=command), indent=2)
     for command in planned.after:
@@ -303,16 +303,16 @@ def _commit_lines(found: "Announced | NoCommit | None") -> Iterator[Line]:
         trailers = Text("with the lines {names}", names=", ".join(COMMIT_TRAILERS))
         made = Text("as it was offered for review: {commit}", commit=offered) if offered else trailers
         yield line(made, Style.FAINT, indent=4)
-        for mixed in words.mixed(found):
+        for mixed in words.format_mixed(found):
             yield line(mixed, Style.WARNING, indent=4)
 
 
 def _approval_lines(document: PlanDocument, approvals: Sequence[Approval]) -> Iterator[Line]:
     given = {approval.timestamp: approval for approval in approvals}
     for entry in document.state.approvals:
-        yield line(approved(entry.approver, entry.timestamp), indent=2)
+        yield line(format_approval(entry.approver, entry.timestamp), indent=2)
         if (approval := given.get(entry.timestamp)) is not None:
-            yield line(proof(approval.proof), indent=4)
+            yield line(format_proof(approval.proof), indent=4)
             if approval.note:
                 yield line(Text("note: {note}", note=approval.note), indent=4)
         if not entry.selection.all:
@@ -334,7 +334,7 @@ def _execution_lines(document: PlanDocument, last: ExecutionResult) -> Iterator[
 _GONE: Final = frozenset([RiskCode.DELETE, RiskCode.EMPTIED])
 
 
-def lost_tests(specs: Sequence[ActionSpecExt]) -> Text | None:
+def find_lost_tests(specs: Sequence[ActionSpecExt]) -> Text | None:
     gone = [spec.base.path for spec in specs if _GONE & {reason.code for reason in spec.risk_reasons}]
     kinds = kinds_of(gone)
     paths = [path for path in gone if kinds[path] is FileKind.TEST]

@@ -52,7 +52,7 @@ def _reasons(ref: PlanRef, document: PlanDocument) -> Iterator[tuple[Risk, Text 
                 yield from ((risk, words.reason(spec.base.path, given)) for given in spec.risk_reasons)
 
 
-def shared_lines(shared: Iterable[Shared]) -> Iterator[Line]:
+def format_shared(shared: Iterable[Shared]) -> Iterator[Line]:
     for plans, paths in shared:
         *names, last = (ref.name for ref in plans)
         same = Text(

@@ -101,7 +101,7 @@ def _is_strange_word(subject: str) -> bool:
     return subject.startswith(tuple(map(str, CODES)))
 
 
-def lost(count: int) -> Text:
+def format_lost(count: int) -> Text:
     """Lines of the person's that a plan deletes."""
     return Text(
         "! Applying this deletes 1 line you wrote meanwhile (marked !)",
@@ -129,7 +129,7 @@ def clash(kind: Clash, who: str) -> Text:
     return said[kind]
 
 
-def decided(decision: Decision | None, who: str) -> Text:
+def format_decision(decision: Decision | None, who: str) -> Text:
     """How a conflict was decided."""
     match decision:
         case None:
@@ -143,7 +143,7 @@ def decided(decision: Decision | None, who: str) -> Text:
     return Text("→ as you edited it")
 
 
-def merged(lines: int) -> Text:
+def format_merged(lines: int) -> Text:
     """With what the person wrote meanwhile; 0 if they only took lines out or decided for the other's."""
     if not lines:
         return Text("merged with your changes")
@@ -213,7 +213,7 @@ def size(files: int, added: int, removed: int) -> Text:
     )
 
 
-def written(count: int, *, commands: bool = False) -> Text:
+def format_written(count: int, *, commands: bool = False) -> Text:
     """Says nothing about the index if the plan ran `commands`, which may have used git."""
     if commands:
         return Text("✓ files written: {count}", count=count)
@@ -224,7 +224,7 @@ def written(count: int, *, commands: bool = False) -> Text:
     )
 
 
-def committed(count: int) -> Text:
+def format_committed(count: int) -> Text:
     return Text(
         "✓ 1 file written and committed; your other staged changes stay staged",
         "✓ {count} files written and committed; your other staged changes stay staged",
@@ -317,12 +317,12 @@ def commit(subject: "CommitSubject") -> Text:
     return Text("then commits on {branch}: {title} ({hooks})", branch=branch, title=title, hooks=hooks)
 
 
-def mixed(found: "Announced") -> Iterator[Text]:
+def format_mixed(found: "Announced") -> Iterator[Text]:
     for path in found.mixed:
         yield Text("! {path} has changes that are not committed yet; they go into the same commit", path=path)
 
 
-def reused(taken: "TokenUsage | Spent") -> Text:
+def format_reused(taken: "TokenUsage | Spent") -> Text:
     """Of answers from the cache: nobody should take an old one for a new one."""
     return Text(
         "answers from the cache: {count}, made {age}, {tokens} tokens saved",

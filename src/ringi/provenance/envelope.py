@@ -18,7 +18,7 @@ from ringi.approvals.statement import (
     Opened,
     PathChange,
     fingerprint,
-    said_or_none,
+    read_predicate_or_none,
     steps_of,
 )
 from ringi.errors import ReviewRefused, SignatureRefused, SignatureUnchecked
@@ -173,7 +173,7 @@ def _through_grant(statement: InToto, grounds: Grounds) -> Judged:
     if not said.grant:
         raise _Refused(Text("it does not have the standing approval that it names"))
     subject = as_written(said.grant.subject, GrantSubject)
-    signed = said_or_none(said.grant.statement)
+    signed = read_predicate_or_none(said.grant.statement)
     if subject is None or signed is None:
         raise _Refused(Text("its standing approval cannot be read"))
     digest = codec.digest(said.grant.subject.encode())

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Final
 
 from ringi.approvals.document import NAMESPACE
-from ringi.approvals.signing import Signer, SignerList, listing, opened
+from ringi.approvals.signing import Signer, SignerList, listing, parse_signature
 from ringi.errors import BadDocument, NewerVersion, SignatureRefused
 from ringi.kernel import codec
 from ringi.kernel.document import Versioned
@@ -80,7 +80,7 @@ class RememberedSignatures:
 def _key(message: bytes, signature: str, lists: Sequence[SignerList], at: datetime, namespace: str) -> str:
     """Empty for what is no signature. Only the lines that list its key matter."""
     try:
-        envelope = opened(signature)
+        envelope = parse_signature(signature)
     except SignatureRefused:
         return ""
     parts = [message, envelope.blob, namespace.encode(), at.isoformat().encode()]

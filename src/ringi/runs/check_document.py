@@ -18,7 +18,7 @@ from ringi.patch.parse import parse_patch
 from ringi.plans.change_plan import ChangePlan
 from ringi.plans.document import PlanDocument
 from ringi.plans.effects import Invalid
-from ringi.plans.validate import normalised, why_of
+from ringi.plans.validate import normalise_spec, why_of
 from ringi.sessions.document import PlanningSession
 from ringi.sessions.import_session import session_faults
 from ringi.tree.action_spec import ActionSpec
@@ -167,7 +167,7 @@ def _of_specs(raw: object) -> Iterator[Problem]:
     yield from schema_problems(raw, tuple[ActionSpec, ...])
     for at, one in enumerate(raw if isinstance(raw, list) else ()):
         try:
-            normalised(msgspec.convert(one, prepare(ActionSpec)), _TIMEOUT_SEC)
+            normalise_spec(msgspec.convert(one, prepare(ActionSpec)), _TIMEOUT_SEC)
         except (Invalid, RingiError) as error:
             yield problem(ReasonCode.SCHEMA_INVALID, below("$", at), Text("{why}", why=why_of(error)))
         except msgspec.ValidationError:

@@ -38,7 +38,7 @@ from ringi.ledger.subject import StepOf, requester_of_run
 from ringi.plans.approve import subject_now
 from ringi.plans.check import failing_test, files_after
 from ringi.plans.document import ENDED, PlanDocument, PlanStatus
-from ringi.plans.merge import changed_files, merged_specs, open_conflicts
+from ringi.plans.merge import find_changed_files, merge_specs, open_conflicts
 from ringi.plans.propose import set_specs
 from ringi.runs.branch import BranchOf, RunBranch, base_of, dirty_files, require_free
 from ringi.runs.changed_steps import evidence_of
@@ -244,11 +244,11 @@ class RunBench:
         if document.state.status is PlanStatus.COMPLETED:
             return MergedStep(base, base, document.plan.version, over=True)
         its_turn = replace(document, step=UNSET)  # until then no step is compared with the branch
-        if changed_files(there, its_turn):
+        if find_changed_files(there, its_turn):
             if conflicts := open_conflicts(there, its_turn):
                 paths = tuple(dict.fromkeys(one.about.path for one in conflicts))
                 return MergedStep(base, "", document.plan.version, paths)
-            merged = merged_specs(there, its_turn)
+            merged = merge_specs(there, its_turn)
             set_specs(
                 there,
                 state.plan_id,

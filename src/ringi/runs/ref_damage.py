@@ -39,7 +39,7 @@ def lost_proofs(workspace: Workspace, plan_ids: Iterable[str]) -> list[str]:
 def missing_proofs(workspace: Workspace) -> list[str]:
     """The names of all such plans: the notes can be read, and somebody took these out of them."""
     with suppress(NotesFailed):
-        return [ref.name for ref in attest.lost_plans(workspace)]
+        return [ref.name for ref in attest.find_lost_plans(workspace)]
     return []
 
 

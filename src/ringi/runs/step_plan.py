@@ -13,7 +13,7 @@ from ringi.plans.commit import outcome_of
 from ringi.plans.commit_message import step_message
 from ringi.plans.document import PlanDocument, PlanStatus, undone_at
 from ringi.plans.effects import rules_of
-from ringi.plans.from_difference import named_left_out, seen_in, specs_of
+from ringi.plans.from_difference import bytes_before, format_left_out, specs_of
 from ringi.plans.propose import set_specs
 from ringi.runs.document import Finding
 from ringi.tree.action_spec import PlannedChecks
@@ -56,7 +56,7 @@ def propose_step(workspace: Workspace, difference: TreeDifference, order: StepPl
         rationale="\n".join(map(_finding, order.findings)),
         tags=("run",),
         proposer=order.proposer,
-        left_out=named_left_out(difference),
+        left_out=format_left_out(difference),
         requester=requester,
         plan_id=order.plan_id,
         step=order.step,
@@ -78,7 +78,7 @@ def propose_step(workspace: Workspace, difference: TreeDifference, order: StepPl
             actor=Actor.AI,
             requester=requester,
             reason=f"{order.step.run_id} {order.step.step_id}",
-            seen=seen_in(difference),
+            seen=bytes_before(difference),
         )
         if validated.problems:
             raise UnfitSpecs(why=validated.problems[0])

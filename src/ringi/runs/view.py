@@ -10,7 +10,7 @@ from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_state import OVER, RunPhase, StepStatus
 from ringi.kernel.lines import Line, Style, TextSpan, line, prose, step
 from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, moment
-from ringi.plans.words import age, reused
+from ringi.plans.words import age, format_reused
 from ringi.runs import machine
 from ringi.runs.criteria import CriterionResult, criteria, results_of, summary
 from ringi.runs.document import Evidence, Finding, Run, StepState
@@ -163,7 +163,7 @@ def spent_line(run: Run) -> Line | None:
     parts = [Text("worked for {time}", time=duration(spent.seconds))] if spent.seconds else []
     if spent.input_tokens or spent.output_tokens or spent.dollars:
         parts.append(cost(spent.input_tokens, spent.output_tokens, spent.dollars))
-    parts += [reused(spent)] if spent.reused else []
+    parts += [format_reused(spent)] if spent.reused else []
     if not parts:
         return None
     words = parts[0]

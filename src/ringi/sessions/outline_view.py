@@ -19,7 +19,7 @@ from ringi.engine.run_plan import RunPlan
 from ringi.kernel.lines import EMPTY, Line, Style, line, prose, step
 from ringi.kernel.text import Text
 from ringi.models.usage import PLAYBOOK
-from ringi.plans.words import reused
+from ringi.plans.words import format_reused
 from ringi.sessions.run_plan_view import step_lines
 from ringi.tools.effects import FindingKind
 
@@ -190,5 +190,5 @@ def _spent(found: Outline) -> Iterator[Line]:
             words = Text("{phase}: {seconds} s, tokens not reported",
                          phase=phase, seconds=f"{usage.duration_sec:.1f}")  # fmt: skip
         if usage.reused:
-            words = Text("{phase}: {reused}", phase=phase, reused=reused(usage))
+            words = Text("{phase}: {reused}", phase=phase, reused=format_reused(usage))
         yield line(words, Style.FAINT, indent=2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ringi.approvals.document import Proof
 from ringi.approvals.forge import task_of
-from ringi.approvals.prompter import Asker, agrees, require_person, typed_approval
+from ringi.approvals.prompter import Asker, agrees, ask_approval, require_person
 from ringi.approvals.who import actor_at, refuse_agent
 from ringi.errors import (
     Busy,
@@ -31,7 +31,7 @@ from ringi.plans.review_loop import (
     ReviewEnd,
     ReviewLoop,
     ReviewPrompter,
-    rejected,
+    ask_rejection,
 )
 from ringi.sessions.document import ApprovalPending, ApprovedSession, CancelledSession, SessionView
 from ringi.sessions.status_view import short_names
@@ -141,7 +141,7 @@ def _approve(review: SessionReview, _: ReviewChoice) -> ReviewEnd | None:
     session = review.subject
     session.signers.require_typing(f"{session.command} --approve --sign KEY")
     require_person(session.person, session.command)
-    proof = typed_approval(review.prompter, session.digest)
+    proof = ask_approval(review.prompter, session.digest)
     if proof is None:
         return None
     session.approve(proof)
@@ -156,7 +156,7 @@ def _reject(review: SessionReview, _: ReviewChoice) -> ReviewEnd | None:
         prompter.say(count, Style.FAINT)
     else:
         prompter.say(Text("This would be the last reject: it cancels the session."), Style.WARNING)
-    return rejected(review, Text("What should be different? (empty: no reject)"))
+    return ask_rejection(review, Text("What should be different? (empty: no reject)"))
 
 
 def _back(review: SessionReview, _: ReviewChoice) -> ReviewEnd:

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.document import Approval
-from ringi.approvals.view import approved, proof
+from ringi.approvals.view import format_approval, format_proof
 from ringi.kernel.lines import EMPTY, Line, Style, TextSpan, line, prose
 from ringi.kernel.markdown import markdown
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, LoggedEvent
 from ringi.models.prompt import QuestionType
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.plans.words import reused
+from ringi.plans.words import format_reused
 from ringi.project.context import FoundFile
 from ringi.sessions.document import (
     AgentPending,
@@ -287,8 +287,8 @@ def _revision_lines(before: PlanningSession, after: PlanningSession) -> Iterator
 
 
 def approval_lines(approval: Approval) -> Iterator[Line]:
-    yield prose(approved(approval.approver, approval.timestamp), indent=2)
-    yield prose(proof(approval.proof), indent=4)
+    yield prose(format_approval(approval.approver, approval.timestamp), indent=2)
+    yield prose(format_proof(approval.proof), indent=4)
 
 
 def progress(seconds: float, reported: "ModelProgress") -> Text:
@@ -307,9 +307,9 @@ def progress(seconds: float, reported: "ModelProgress") -> Text:
 def totals(usage: TokenUsage) -> Text | None:
     """What the model used; None if it used no tokens and nothing came from the cache."""
     if not usage.input_tokens + usage.output_tokens:
-        return reused(usage) if usage.reused else None
+        return format_reused(usage) if usage.reused else None
     used = _used(usage)
-    return Text("{used}; {reused}", used=used, reused=reused(usage)) if usage.reused else used
+    return Text("{used}; {reused}", used=used, reused=format_reused(usage)) if usage.reused else used
 
 
 def _used(usage: TokenUsage) -> Text:

@@ -15,7 +15,7 @@ from ringi.app.api import Workspace
 from ringi.approvals.document import ApprovedPlan, SignedAct, SignedAnswer
 from ringi.approvals.grant_document import Grant, GrantScope, GrantSubject
 from ringi.approvals.signing import Signer, SignerList, SshSignatures
-from ringi.approvals.statement import said_in
+from ringi.approvals.statement import read_predicate
 from ringi.errors import (
     Ambiguous,
     BadGrant,
@@ -179,7 +179,7 @@ def test_what_was_signed_is_kept_verbatim(ws, keys):
     assert codec.digest(grant.subject.encode()) == grant.digest
     subject = codec.decode_foreign(grant.subject.encode(), GrantSubject, "it")
     assert (subject.id, subject.scope, subject.workspace) == (grant.id, SCOPE, ledger_of(ws).workspace_id())
-    said = said_in(grant.proof.statement)
+    said = read_predicate(grant.proof.statement)
     assert (said.act, said.digest, said.approver) == (SignedAct.GRANT, grant.digest, "hanako")
     (event,) = [logged.event for logged in ws.log() if logged.event.event is EventKind.GRANTED]
     assert (event.subject, event.evidence) == (subject_named(grant.id), event.document)

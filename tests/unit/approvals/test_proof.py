@@ -21,7 +21,7 @@ from ringi.approvals.document import (
 )
 from ringi.approvals.kinds import of_plan
 from ringi.approvals.signing import SignerList, SshSignatures
-from ringi.approvals.statement import Digests, Resource, payload_of, read_signed, said_in, to_sign
+from ringi.approvals.statement import Digests, Resource, payload_of, read_predicate, read_signed, to_sign
 from ringi.errors import (
     BadSignature,
     BadTransition,
@@ -101,7 +101,7 @@ def test_a_signature_needs_no_terminal_and_counts_for_any_risk(ws, keys, root: P
     assert (given.proof.principal, given.proof.key) == ("hers@example.invalid", "made-up hers")
     assert (given.proof.statement, given.proof.signature) == (proof.statement, proof.signature)
     assert (given.proof.channel, given.proof.user, given.note) == ("the list", "hanako", "fine")
-    said = said_in(proof.statement)
+    said = read_predicate(proof.statement)
     assert (said.act, said.digest, said.approver) == (SignedAct.APPROVE, given.digest, "hanako")
     assert ws.plan.outcome(plan_id) == ApprovedPlan(given)
     assert ws.plan.execute(plan_id).overall_success

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from ringi.app.api import Workspace
 from ringi.approvals.document import Act, ApprovalSubject, CommitSubject
-from ringi.approvals.grant import uncovered, unfit_terms
-from ringi.approvals.grant_document import GrantScope, RunTerms, counted
+from ringi.approvals.grant import explain_uncovered, unfit_terms
+from ringi.approvals.grant_document import GrantScope, RunTerms, count_uses
 from ringi.config.keys import RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.engine.run_state import StepStatus
@@ -118,7 +118,7 @@ def test_no_sequence_of_steps_gets_past_the_limits(tmp_path_factory: pytest.Temp
             if fits:
                 covered[step_id] = lines
         [state] = ws.grants.list()
-        assert {use.step_id: use.lines for use in counted(state.uses)} == covered
+        assert {use.step_id: use.lines for use in count_uses(state.uses)} == covered
         assert ws.verify_log() == []
 
 
@@ -167,7 +167,10 @@ def test_a_step_is_covered_if_and_only_if_nothing_speaks_against_it(
     run = replace(run, work_branch=branches[0], base_branch="dev")
     terms = terms_of(run, dollars=dollars, hooks=hooks[0], branch=branches[1])
     terms = terms if same_plan else replace(terms, plan_sha256="0" * 64)
-    covered = uncovered(run, terms, a_document(versions[1], checks), a_subject(branches[2], hooks[1])) is None
+    covered = (
+        explain_uncovered(run, terms, a_document(versions[1], checks), a_subject(branches[2], hooks[1]))
+        is None
+    )
     assert covered == (
         status is StepStatus.PROPOSED
         and versions[0] == versions[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ringi.app.setup import users_signers
-from ringi.approvals.signers import as_list, offered_lists
+from ringi.approvals.signers import as_list, read_offered_lists
 from ringi.approvals.signing import SignerList
 from ringi.config.load import executable
 from ringi.config.pins import Trust
@@ -33,7 +33,7 @@ class Place:
         self.file.chmod(mode)
 
     def lists(self) -> list[SignerList]:
-        return [as_list(file, self.root) for file in offered_lists(self.root, self.environment)]
+        return [as_list(file, self.root) for file in read_offered_lists(self.root, self.environment)]
 
     def pin(self) -> None:
         parts = executable(self.root)
@@ -47,7 +47,7 @@ def place(tmp_path: Path) -> Place:
 
 def test_no_lists(place: Place):
     assert place.lists() == []
-    assert offered_lists(place.root, {}) == ()
+    assert read_offered_lists(place.root, {}) == ()
 
 
 @pytest.mark.req("PT-8")
@@ -82,7 +82,7 @@ def test_a_list_inside_the_workspace_is_ignored(place: Place):
     inside = {"XDG_CONFIG_HOME": str(place.root / "config")}
     (place.root / "config" / "ringi").mkdir(parents=True)
     (place.root / "config" / "ringi" / "allowed_signers").write_bytes(MINE)
-    assert offered_lists(place.root, inside) == ()
+    assert read_offered_lists(place.root, inside) == ()
     place.file.parent.mkdir(parents=True)
     place.file.symlink_to(place.root / "config" / "ringi" / "allowed_signers")
     assert place.lists() == []

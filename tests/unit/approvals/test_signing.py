@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.approvals.document import NAMESPACE
-from ringi.approvals.signing import Signer, SignerList, SshSignatures, opened, sign
+from ringi.approvals.signing import Signer, SignerList, SshSignatures, parse_signature, sign
 from ringi.errors import (
     BadSignature,
     SignatureRefused,
@@ -225,10 +225,10 @@ def test_what_is_no_signature(text: str):
 
 def test_every_shortened_or_lengthened_one_is_refused(genuine: str):
     blob = unwrapped(genuine)
-    assert opened(genuine).blob == blob
+    assert parse_signature(genuine).blob == blob
     for other in [*(blob[:end] for end in range(len(blob))), blob + b"\0", blob + blob]:
         with pytest.raises(BadSignature):
-            opened(rewrapped(other))
+            parse_signature(rewrapped(other))
 
 
 @given(st.data())
@@ -243,14 +243,14 @@ def test_no_changed_byte_passes(keys: Keys, genuine: str, data: st.DataObject):
 @given(st.binary(max_size=300))
 def test_any_bytes_are_refused_by_name(data: bytes):
     with pytest.raises(BadSignature):
-        opened(rewrapped(b"SSHSIG\0\0\0\x01" + data))
+        parse_signature(rewrapped(b"SSHSIG\0\0\0\x01" + data))
 
 
 def test_other_line_ends_and_widths_are_the_same_signature(keys: Keys, genuine: str):
     who = listing(f"hanako {public(keys.mine)}")
     for text in (genuine.replace("\n", "\r\n"), rewrapped(unwrapped(genuine)), f"\n{genuine.strip()}"):
         assert who.signer(MESSAGE, text).principal == "hanako"
-        assert opened(text).armoured == genuine
+        assert parse_signature(text).armoured == genuine
 
 
 # The program that decides

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ringi.app.setup import users_signers
 from ringi.approvals.own_key import _PRINCIPAL
-from ringi.approvals.signers import as_list, offered_lists
+from ringi.approvals.signers import as_list, read_offered_lists
 from ringi.approvals.signing import SshSignatures, sign
 from ringi.errors import NotFound, SigningFailed
 
@@ -65,7 +65,7 @@ def test_a_listed_key_signs_approvals(home: Home, tmp_path: Path):
         ["ssh-keygen", "-l", "-f", f"{key}.pub"], capture_output=True, text=True, check=True
     )
     assert listed.fingerprint == shown.stdout.split()[1]
-    lists = [as_list(file, tmp_path) for file in offered_lists(tmp_path / "ws", home.environment)]
+    lists = [as_list(file, tmp_path) for file in read_offered_lists(tmp_path / "ws", home.environment)]
     signatures = SshSignatures(lambda: lists)
     found = signatures.signer(b"yes", sign(key, b"yes", home.environment))
     assert (found.principal, found.key, found.where) == ("hanako", public(key), str(home.file))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ringi.app.api import Workspace
 from ringi.approvals.document import ProofKind, ProofRecord, ReviewAnswer, Strength
 from ringi.approvals.forge import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof
-from ringi.approvals.view import proof as shown_proof
+from ringi.approvals.view import format_proof as shown_proof
 from ringi.errors import NotProven, ReviewRefused, SignatureNeeded
 from ringi.forges.document import ReviewVerdict, approving
 from ringi.forges.review_lookup import ForgeReviews

@@ -20,7 +20,7 @@ from ringi.errors import BadTransition, CheckFailed, GrantRefused, NoCommit, Not
 from ringi.kernel.fs import OsFileSystem
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans import commit as committing
-from ringi.plans.commit import announced, outcome_of
+from ringi.plans.commit import announce, outcome_of
 from ringi.plans.commit_message import LONGEST, proper_message, with_trailers
 from ringi.plans.document import PlannedCommit, PlanStatus
 from ringi.plans.execution import ExecutionResult
@@ -146,7 +146,7 @@ def test_without_the_wish_nothing_is_staged_or_committed(ws: Workspace, repo: Pa
     plan_id = proposed(ws, *CHANGE)
     approve(ws, plan_id)
     assert not ws.plan.execute(plan_id).commit
-    assert announced(ws, ws.plan.get(plan_id)) is None
+    assert announce(ws, ws.plan.get(plan_id)) is None
     assert ((repo / ".git/index").read_bytes(), git(repo, "rev-parse", "HEAD")) == (index, parent)
 
 
@@ -165,7 +165,7 @@ def test_what_the_person_has_staged_and_changed_stays_so(ws: Workspace, repo: Pa
 def test_own_changes_in_the_same_file_are_announced_and_go_along(ws: Workspace, repo: Path):
     (repo / "README.md").write_text("# Mine\n")
     plan_id = wished(ws, write("README.md", "# Mine\n\nMore.\n"), write("app/hello.py", "new\n"))
-    found = announced(ws, ws.plan.get(plan_id))
+    found = announce(ws, ws.plan.get(plan_id))
     assert found is not None
     assert found.mixed == ("README.md",)
     approve(ws, plan_id)
@@ -541,7 +541,7 @@ def test_a_commit_that_nobody_approved_is_a_contradiction(ws: Workspace):
     plan_id = proposed(ws, *CHANGE)
     approve(ws, plan_id)
     result = ws.plan.execute(plan_id)
-    committing._recorded(ws, result, CommitOutcome("1" * 40))
+    committing._record(ws, result, CommitOutcome("1" * 40))
     assert ["nobody had approved one" in str(why) for why in Examination(ws).plan(plan_id).problems] == [True]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace, open_workspace
 from ringi.errors import NoCommit, NothingToUndo, UndoChanged
 from ringi.plans.commit import outcome_of, standing
-from ringi.plans.commit import reverted as reverting
+from ringi.plans.commit import revert_files as reverting
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.verify import Examination
 from ringi.tree.action_spec import ActionSpec

@@ -4,13 +4,13 @@ import pytest
 
 from ringi.errors import StorageFailed
 from ringi.kernel.codec import digest
-from ringi.plans.executor import verified
+from ringi.plans.executor import verify_bytes
 from tests.tables import each
 
 
 @pytest.mark.req("PT-9")
 @each("found", [None, b"", b"approved\r\n"])
 def test_only_the_bytes_with_the_approved_hash_are_taken(found: bytes | None):
-    assert verified(digest(b"approved\n"), b"approved\n") == b"approved\n"
+    assert verify_bytes(digest(b"approved\n"), b"approved\n") == b"approved\n"
     with pytest.raises(StorageFailed):
-        verified(digest(b"approved\n"), found)
+        verify_bytes(digest(b"approved\n"), found)

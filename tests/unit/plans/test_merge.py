@@ -13,7 +13,7 @@ from ringi.ledger.event import Actor
 from ringi.patch.conflict import ConflictChoice
 from ringi.patch.render import FileSide, render
 from ringi.plans.effects import your_lines
-from ringi.plans.merge import MergedSpecs, merged_specs, open_conflicts
+from ringi.plans.merge import MergedSpecs, merge_specs, open_conflicts
 from ringi.plans.propose import set_specs
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec
@@ -50,7 +50,7 @@ def proposed(ws: Workspace, *specs: ActionSpec) -> str:
 
 
 def merged(ws: Workspace, plan_id: str) -> MergedSpecs:
-    return merged_specs(ws, ws.plan.get(plan_id))
+    return merge_specs(ws, ws.plan.get(plan_id))
 
 
 def written(ws: Workspace, content: str) -> str:
@@ -131,7 +131,7 @@ def test_other_files_of_the_plan_stay_as_they_are(ws, root):
 def decided(ws: Workspace, plan_id: str, choice: ConflictChoice | bytes) -> list[tuple[SpecKind, str | None]]:
     document = ws.plan.get(plan_id)
     decisions = {one.key: choice for one in open_conflicts(ws, document)}
-    found = merged_specs(ws, document, decisions)
+    found = merge_specs(ws, document, decisions)
     return [(spec.kind, spec.content) for spec in found.specs]
 
 
@@ -177,7 +177,7 @@ def test_both_made_it_one_of_them_executable(ws, root):
     assert conflict.kind == "mode"
     document = ws.plan.get(plan_id)
     decisions = {one.key: ConflictChoice.THEIRS for one in open_conflicts(ws, document)}
-    [spec] = merged_specs(ws, document, decisions).specs
+    [spec] = merge_specs(ws, document, decisions).specs
     assert (spec.kind, spec.content, spec.mode) == (SpecKind.WRITE, "echo\n", "0755")
     assert merged(ws, plan_id).specs == ()
 
@@ -233,7 +233,7 @@ def test_a_conflict_in_a_renamed_file(ws, root):
     document = ws.plan.get(plan_id)
     [conflict] = open_conflicts(ws, document)
     assert (conflict.about.line, conflict.mine, conflict.theirs) == (3, [b"mine\n"], [b"agent\n"])
-    found = merged_specs(ws, document, {conflict.key: ConflictChoice.THEIRS})
+    found = merge_specs(ws, document, {conflict.key: ConflictChoice.THEIRS})
     set_specs(ws, plan_id, found.specs, basis=found.basis, merged=found, actor=Actor.USER)
     [part] = ws.plan.preview(plan_id).diffs
     assert part.your_lines == (3,)

@@ -10,7 +10,7 @@ from ringi.plans import from_patch as patches
 from ringi.plans.change import ChangeDraft
 from ringi.plans.change_plan import FileDiff, PlanBasis, Trigger
 from ringi.plans.document import Overlap
-from ringi.plans.overlaps import overlaps, shared_files
+from ringi.plans.overlaps import find_shared_files, overlaps
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec
 from tests.helpers import approve, create, delete, open_scratch, proposed, write
@@ -88,7 +88,7 @@ def test_files_that_the_same_plans_change_are_told_together(ws):
     ids.append(proposed(ws, write("b.txt", "4"), write("c.txt", "4")))
     refs = [ws.plan.ref(plan_id) for plan_id in ids]
     files = [("c.txt", "a.txt", "b.txt"), ("a.txt", "c.txt"), ("b.txt",), ("own.txt",)]
-    shared = shared_files(zip(refs, files, strict=True))
+    shared = find_shared_files(zip(refs, files, strict=True))
     assert [([ref.name for ref in plans], paths) for plans, paths in shared] == [
         (["p1", "p2"], ("a.txt", "c.txt")),
         (["p1", "p3"], ("b.txt",)),

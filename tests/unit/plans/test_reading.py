@@ -16,7 +16,7 @@ from ringi.mcp import arguments
 from ringi.mcp.answers import to_builtins
 from ringi.mcp.tools import TOOLS
 from ringi.plans.document import PlanStatus
-from ringi.plans.reading import NOT_SHOWN, answer_for_clients, guarded
+from ringi.plans.reading import NOT_SHOWN, answer_for_clients, find_guarded
 from ringi.policy.risk_level import Risk
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, Encoding
@@ -101,7 +101,7 @@ def test_what_git_ignores_is_what_git_says(ws: Workspace):
         ).stdout.split()
         prefix = "sub/" if folder != root else ""
         expected = {prefix + name for name in said} | {prefix + name for name in names if name == ".env"}
-        assert guarded(ws, [prefix + name for name in names]) == expected
+        assert find_guarded(ws, [prefix + name for name in names]) == expected
 
 
 def test_a_credential_file_is_high_risk_to_read(ws: Workspace):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace, open_workspace
 from ringi.errors import Busy, NotFound, StorageFailed, Unreviewable
 from ringi.plans.document import DropSpec, PlanDocument, PlanStatus
-from ringi.plans.from_revision import TakenRevision, _claimed, revisions_of, take_revision
+from ringi.plans.from_revision import TakenRevision, _claim, revisions_of, take_revision
 from ringi.tree.revision import RevisionForm, branches
 from tests.helpers import Person, approve, copied, environment_of, make_files
 from tests.helpers import fingerprint as whole
@@ -581,7 +581,7 @@ def test_two_at_once_and_a_record_that_cannot_be_read(workspace: Workspace) -> N
     branch(workspace, {"new.txt": "one\n"})
     folder = revisions_of(workspace).record_of("refs/heads/feature")
     folder.parent.mkdir()
-    with _claimed(folder, "feature"), pytest.raises(Busy):
+    with _claim(folder, "feature"), pytest.raises(Busy):
         take(workspace)
     first = plan(workspace)
     (folder / "revision.json").write_text("{ not JSON")

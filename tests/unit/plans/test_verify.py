@@ -191,7 +191,7 @@ def test_a_plan_that_was_not_carried_out_says_who_approved_it(ws):
     assert document.proven
     assert not document.carried_out
     assert [one.approver for one in document.unused] == ["hanako"]
-    assert list(Examination(ws).carried_out()) == [ledger_of(ws).plans.find("p1")]
+    assert list(Examination(ws).list_carried_out()) == [ledger_of(ws).plans.find("p1")]
 
 
 def test_a_plan_that_only_reads_needs_no_approval(ws):
@@ -524,7 +524,7 @@ def test_rows_that_cannot_be_read(ws):
     plan_id = executed(ws)
     ledger_of(ws).database.execute("UPDATE executions SET intent = 'x'")
     assert "intent cannot be read" in said(ws, plan_id)
-    assert list(Examination(ws).carried_out()) == [plan_id]
+    assert list(Examination(ws).list_carried_out()) == [plan_id]
 
 
 TEXTS = [

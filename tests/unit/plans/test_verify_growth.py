@@ -24,7 +24,7 @@ def steps(place: Path, count: int) -> int:
         ledger_of(ws).database.set_progress_handler(step, 10)
         with ws.one_moment():
             looked = Examination(ws, every=True)
-            verdicts = [looked.plan(name) for name in looked.carried_out()]
+            verdicts = [looked.plan(name) for name in looked.list_carried_out()]
         ledger_of(ws).database.set_progress_handler(None, 0)
     assert [verdict.document.proven for verdict in verdicts] == [True] * count
     later = [file.since for verdict in verdicts[1:] for file in verdict.document.files]

@@ -481,14 +481,14 @@ def test_the_time_of_a_comparison_grows_with_the_number_of_specs(tmp_path):
 def test_what_an_approval_left_out_can_be_asked_for_later(ws, executed):
     first, second = (SpecSelection(all=False, ids=(one,)) for one in ("s1", "s2"))
     plan_id = proposed(ws, create("x", "1\n"), create("y", "2\n"))
-    assert ws.versions.left_out(plan_id, second) is None
+    assert ws.versions.propose_left_out(plan_id, second) is None
     approve(ws, plan_id, first)
     if executed:
         assert ws.plan.execute(plan_id).overall_success
-    assert ws.versions.left_out(plan_id, first) is None
-    rest = ws.versions.left_out(plan_id, second)
+    assert ws.versions.propose_left_out(plan_id, first) is None
+    rest = ws.versions.propose_left_out(plan_id, second)
     assert rest not in {None, plan_id}
-    assert ws.versions.left_out(plan_id, second) == rest
+    assert ws.versions.propose_left_out(plan_id, second) == rest
     assert [spec.base.path for spec in ws.plan.get(rest).state.action_specs] == ["y"]
     approve(ws, rest)
     assert ws.plan.execute(rest).overall_success

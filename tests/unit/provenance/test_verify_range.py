@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ringi.approvals.document import ProofKind, SignedAct
 from ringi.approvals.grant_document import GrantScope, GrantSubject
-from ringi.approvals.proof import stated
+from ringi.approvals.proof import build_statement
 from ringi.approvals.statement import GrantProof, InToto, PathChange, to_sign
 from ringi.kernel import codec
 from ringi.ledger.subject import StepOf
@@ -259,7 +259,7 @@ def standing(*globs: str, kinds: tuple[SpecKind, ...] = (SpecKind.PATCH,), key: 
         GrantSubject(id="g", workspace="w", scope=scope, created_at="2026-01-01", expires_at="2026-01-31")
     ).decode()
     digest, at = codec.digest(subject.encode()), "2026-01-01T00:00:00.000000Z"
-    signed = to_sign(stated(SignedAct.GRANT, digest, "alice", "", at=at, after_event=""))
+    signed = to_sign(build_statement(SignedAct.GRANT, digest, "alice", "", at=at, after_event=""))
     return GrantProof(subject, signed, PastKeys().sign(key, signed).signature)
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ringi.app.api import Workspace
 from ringi.approvals.forge import ForgeTerms
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.plans.commit_message import offered_message
+from ringi.plans.commit_message import message_of_offer
 from ringi.plans.document import PlannedCommit, with_state
 from ringi.runs.offered import Offer, OfferedStep
 from tests.helpers import ledger_of
@@ -52,7 +52,7 @@ def message_of(workspace: Workspace, plan_id: str) -> str:
     document = workspace.plan.get(plan_id)
     assert document.step
     assert document.state.commit
-    return offered_message(document.state.commit.message, plan_id, document.step)
+    return message_of_offer(document.state.commit.message, plan_id, document.step)
 
 
 def offer(workspace: Workspace, plan_id: str, commit: str) -> None:

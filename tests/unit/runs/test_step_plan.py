@@ -435,7 +435,7 @@ def test_killed_anywhere_it_is_finished_or_taken_back_on_the_branch_alone(repo: 
             assert wanted == end.commit
             if end.commit:
                 assert git(repo, "show", f"{branch}:d/a.txt") == "a\n"
-            assert ledger_of(ws).executions.unfinished() == ()
+            assert ledger_of(ws).executions.list_unfinished() == ()
             assert ledger_of(ws).plans.checking() is None
         if done.returncode == 0:
             break
@@ -453,7 +453,7 @@ def test_recovery_of_a_plan_of_the_persons_leaves_the_branch_alone(ws: Workspace
     approved_step(ws, plan_id)
     for name, where in ((mine, ws), (plan_id, ws.on_branch(RUN))):
         _begin_and_die(where, name)
-    assert len(ledger_of(ws).executions.unfinished()) == 2
+    assert len(ledger_of(ws).executions.list_unfinished()) == 2
     with opened(repo) as again:
         assert {result.plan_id for result in again.recovered} == {mine, plan_id}
         assert (repo / "README.md").read_text() == "# Mine\n"

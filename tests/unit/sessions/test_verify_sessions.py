@@ -51,7 +51,7 @@ def said(ws: Workspace, session_id: str) -> str:
 def test_an_approved_session_is_proven(ws, keys):
     session_id = signed(ws, keys)
     found = Examination(ws)
-    assert list(found.approved_sessions()) == [session_id]
+    assert list(found.list_approved_sessions()) == [session_id]
     document = found.session(session_id[:17]).document
     assert (document.proven, document.problems, document.log_ok) == (True, (), True)
     assert document.run_id == ws.planning.runs()[0].run_id
@@ -62,7 +62,7 @@ def test_an_approved_session_is_proven(ws, keys):
 def test_one_that_nobody_approved(ws):
     session_id = at_review(ws)
     found = Examination(ws)
-    assert list(found.approved_sessions()) == []
+    assert list(found.list_approved_sessions()) == []
     document = found.session(session_id).document
     assert (document.proven, document.approval, document.run_id) == (True, None, "")
 

@@ -18,7 +18,7 @@ from ringi.kernel.text import Text, translate
 from ringi.plans.amend_by_script import Drop, ScriptedChanges, ScriptedComment, ScriptedWrite, amend_plan
 from ringi.plans.review_checks import ReviewCheckRuns
 from ringi.plans.review_document import path_after, review_document
-from ringi.plans.review_view import amended, amendments, changed
+from ringi.plans.review_view import amendments, format_amended, format_changed
 from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.tree.copy_run import remove_kept
 
@@ -86,8 +86,8 @@ def amend(
     )
     is_new = amend_plan(looked, wanted, seen)
     if is_new:
-        what = amended(amendments(looked.document)[-1:])
-        said = changed(what, looked.document, risk)
+        what = format_amended(amendments(looked.document)[-1:])
+        said = format_changed(what, looked.document, risk)
         app.ui.line(said.text, style=said.style)
         if not no_check:
             _check(app, looked)

@@ -9,8 +9,8 @@ import click
 
 from ringi.approvals.document import ApprovalRequest, ApprovedPlan, Proof, ProofKind, TypedAnswer
 from ringi.approvals.permits import check_always_asked
-from ringi.approvals.prompter import APPROVE, is_yes, typed_digest
-from ringi.approvals.view import proof
+from ringi.approvals.prompter import APPROVE, ask_digest, is_yes
+from ringi.approvals.view import format_proof
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.arguments import require_text
 from ringi.cli.ask import LONGEST_DIFF, LinePrompter, require_terminal, sign_statement
@@ -161,7 +161,7 @@ def require_version(app: App, document: PlanDocument, seen: int) -> None:
 
 def ask_later(app: App, plan_id: str, selection: SpecSelection) -> tuple[str, SpecSelection]:
     """What to ask for: this, or all of a new plan with the specs that were left out when it was approved."""
-    made = app.workspace.versions.left_out(plan_id, selection, actor=app.actor)
+    made = app.workspace.versions.propose_left_out(plan_id, selection, actor=app.actor)
     if made is None:
         return plan_id, selection
     new, old = app.workspace.plan_name(made), app.workspace.plan_name(plan_id)
@@ -237,7 +237,7 @@ def _ask_typed(
     [(first, request), *others] = asked
     prompter = LinePrompter(app)
     if not others and first.document.risk(selection) is Risk.HIGH:
-        typed = typed_digest(prompter, request.digest)
+        typed = ask_digest(prompter, request.digest)
         return {} if typed is None else {first.plan_id: typed}
     answer = prompter.answer(Text("Approve all {count}? [y/n]", count=len(asked)) if others else APPROVE)
     if not is_yes(answer):
@@ -262,7 +262,7 @@ def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
     else:
         ui.line(Text("✓ {plan} is approved, until {when} UTC",
                      plan=asked.name, when=moment(approval.expires_at)), style="green")  # fmt: skip
-        ui.line(proof(approval.proof), indent=2)
+        ui.line(format_proof(approval.proof), indent=2)
     specs = asked.document.state.action_specs
     chosen = {spec.id for spec in selected(specs, approval.selection)}
     for spec in specs:
@@ -277,4 +277,4 @@ def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
 
 def tell_standing(app: App, name: str, given: ApprovedPlan) -> None:
     app.ui.line(Text("✓ {plan} is approved: a standing approval covers it", plan=name), style="green")
-    app.ui.line(proof(given.approval.proof), indent=2)
+    app.ui.line(format_proof(given.approval.proof), indent=2)

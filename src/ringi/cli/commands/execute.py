@@ -9,7 +9,14 @@ from ringi.errors import CommitFailed, NoCurrentPlan, Refused, UnknownCommand
 from ringi.kernel.text import Text
 from ringi.ledger.subject import elsewhere
 from ringi.plans import words
-from ringi.plans.result_view import aborted, end_line, excerpt, files_written, result_lines, said
+from ringi.plans.result_view import (
+    describe_abort,
+    end_line,
+    excerpt,
+    files_written,
+    restore_words,
+    result_lines,
+)
 
 
 def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None:
@@ -21,7 +28,7 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
         app.ui.document(result)
     app.ui.show(result_lines(result, specs, files=files or not result.overall_success))
     if not result.overall_success:
-        error = aborted(result, specs, name)
+        error = describe_abort(result, specs, name)
         if not isinstance(error, UnknownCommand):  # its hint says the next command
             app.ui.line(Text("The rest can be executed again under the same approval:"), indent=2)
             app.ui.next_step(f"ringi execute {name}")
@@ -38,7 +45,7 @@ def carry_out(app: App, plan_id: str, name: str, *, files: bool = False) -> None
         app.ui.next_step(f"ringi show {name}")
         return
     if result.commit and not result.commit.commit:
-        app.fail(CommitFailed(plan=name, why=said(result.commit.last_line)))
+        app.fail(CommitFailed(plan=name, why=restore_words(result.commit.last_line)))
     app.ui.next_step(f"ringi undo {name}")
 
 

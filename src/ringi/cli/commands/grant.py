@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 from msgspec import UNSET
 
-from ringi.approvals.grant_document import Grant, GrantScope, GrantState, GrantSubject, RunTerms, counted
+from ringi.approvals.grant_document import Grant, GrantScope, GrantState, GrantSubject, RunTerms, count_uses
 from ringi.cli.app import App, pass_app
 from ringi.cli.arguments import Moment, require_long, require_text, span_of
 from ringi.cli.ask import sign_statement
@@ -201,7 +201,7 @@ def _show(app: App, state: GrantState) -> None:
                 risk=words.RISK[scope.max_risk],
                 name=state.grant.proof.principal or state.grant.approver)  # fmt: skip
     ui.line(line, indent=4)
-    uses = counted(state.uses)
+    uses = count_uses(state.uses)
     files, lines = sum(use.files for use in uses), sum(use.lines for use in uses)
     if scope.run:
         line = Text("{steps} of {all_steps} steps · {lines} of {all_lines} lines",

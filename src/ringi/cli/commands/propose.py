@@ -319,7 +319,7 @@ def _explain(app: App, change: ChangeDraft) -> Explained:
 
 def _patch(app: App, source: ChangeSource) -> bytes:
     patch = read_named(source.patch or STDIN)
-    return patches.normalised(app.workspace, patch) if source.normalise else patch
+    return patches.normalise_patch(app.workspace, patch) if source.normalise else patch
 
 
 def _changes(app: App, source: ChangeSource) -> list[FileDelta]:

@@ -30,7 +30,7 @@ from ringi.plans.commit import standing
 from ringi.plans.document import ENDED, PlanDocument, PlanRef, PlanStatus, undone_at
 from ringi.plans.review_loop import PlanPrompter, ReviewEnd, StartChecks
 from ringi.plans.review_plan import PlanReview
-from ringi.plans.review_view import told
+from ringi.plans.review_view import format_notice
 from ringi.plans.reviewed_plan import ReviewedPlan, is_dormant
 from ringi.plans.status import refusal
 from ringi.plans.words import STATUS
@@ -294,5 +294,5 @@ def _tell_undecided(app: App, looked: ReviewedPlan) -> None:
 
 
 def _tell_proposer(app: App, looked: ReviewedPlan) -> None:
-    if (words := told(looked.document)) is not None:
+    if (words := format_notice(looked.document)) is not None:
         app.ui.line(words, indent=2)

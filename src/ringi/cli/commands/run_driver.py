@@ -12,7 +12,7 @@ from typing import Final, TextIO
 import click
 
 from ringi.approvals.document import Proof, TypedAnswer
-from ringi.approvals.prompter import typed_approval, typed_digest
+from ringi.approvals.prompter import ask_approval, ask_digest
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import LinePrompter, sign_statement
 from ringi.cli.commands.grant import grant_for_run
@@ -184,7 +184,7 @@ class RunDriver:
         if self._key is not None:
             proof = sign_statement(self._app, self._key, found.statement(self._app.workspace.person.user()))
         else:
-            proof = typed_approval(LinePrompter(self._app), found.digest)
+            proof = ask_approval(LinePrompter(self._app), found.digest)
         if proof is not None:
             found.approve(proof)
         return proof is not None
@@ -285,7 +285,7 @@ class RunDriver:
         proof: TypedAnswer | None = TypedAnswer(asked.digest, "a")
         if plan.document.risk() is Risk.HIGH:
             self._ui.prose(plan.document.plan.title, Style.STRONG)
-            proof = typed_digest(LinePrompter(self._app), asked.digest)
+            proof = ask_digest(LinePrompter(self._app), asked.digest)
         if proof is not None:
             plan.approve(proof)
         return proof is not None

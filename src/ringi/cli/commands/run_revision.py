@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from ringi.approvals.prompter import typed_approval
+from ringi.approvals.prompter import ask_approval
 from ringi.cli.app import App
 from ringi.cli.ask import LinePrompter, sign_statement
 from ringi.errors import NotFound, RevisionExpired
@@ -58,7 +58,7 @@ class RevisionDecisions:
     def _ask(self, found: ReviewedRevision) -> bool:
         self._app.workspace.signers.require_typing(found.signing)
         prompter = LinePrompter(self._app)
-        if (proof := typed_approval(prompter, found.digest)) is not None:
+        if (proof := ask_approval(prompter, found.digest)) is not None:
             found.approve(proof)
         elif words := (prompter.ask(_WORDS) or "").strip():
             found.decline(words)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ringi.approvals.document import Proof, RequiredProof, SignersSubject, TypedAnswer
-from ringi.approvals.prompter import typed_approval
+from ringi.approvals.prompter import ask_approval
 from ringi.approvals.signers import COMMAND, Signers, digest_of, new_lines
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
 from ringi.cli.ask import LinePrompter, require_terminal, sign_statement
@@ -47,7 +47,7 @@ def signers(app: App, accept: bool, proof: str | None, sign: Path | None) -> Non
             raise click.UsageError(_("--sign belongs to --accept or --proof"))
         _show(app, found)
         return
-    before = found.accepted()
+    before = found.last_accepted()
     wanted = RequiredProof(proof) if proof else None
     if wanted is RequiredProof.ANY:
         _refuse_configured(app)
@@ -73,11 +73,11 @@ def _change(app: App, found: Signers, subject: SignersSubject, key: Path | None)
     if key is None:
         found.require_typed_change(subject)
         require_terminal(app, COMMAND)
-    _show_change(app, subject, found.accepted())
+    _show_change(app, subject, found.last_accepted())
     answer: Proof | None
     if key is None:
         try:
-            answer = typed_approval(LinePrompter(app), digest_of(subject))
+            answer = ask_approval(LinePrompter(app), digest_of(subject))
         except EOFError:
             answer = None
     else:
@@ -108,7 +108,7 @@ def _show_lines(app: App, lines: Iterable[str], marks: dict[str, str]) -> None:
 
 
 def _show(app: App, found: Signers) -> None:
-    ui, said = app.ui, found.accepted()
+    ui, said = app.ui, found.last_accepted()
     counting = {line for one in found.counting() for line in one.data.decode().splitlines()}
     for file in said.lists if said else ():
         ui.line(Text("{path}", path=file.path), style="bold", indent=2)
@@ -131,7 +131,7 @@ def _show(app: App, found: Signers) -> None:
 
 
 def _document(found: Signers) -> dict[str, object]:
-    said = found.accepted()
+    said = found.last_accepted()
     return {
         "proof": found.proof,
         "accepted": said,
@@ -143,7 +143,7 @@ def _document(found: Signers) -> dict[str, object]:
 def accept_shown(app: App, shown: Iterable[str]) -> None:
     """After a person said yes to these lines: they count here too, if nothing else would with them."""
     found = app.workspace.signers
-    subject, before = found.draft(lists=True), found.accepted()
+    subject, before = found.draft(lists=True), found.last_accepted()
     if before and before.lists == subject.lists:
         return
     if found.needs_signature() or not set(new_lines(subject, before)) <= set(shown):

@@ -9,7 +9,7 @@ import click
 from msgspec import UNSET
 
 from ringi.approvals.document import ApprovalRequest, CommitSubject, Proof, SignedAct
-from ringi.approvals.prompter import typed_yes
+from ringi.approvals.prompter import ask_yes
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.ask import LinePrompter, confirm, require_terminal, sign_statement
 from ringi.cli.plan_names import PLAN
@@ -20,7 +20,7 @@ from ringi.kernel.text import Text, restore_text
 from ringi.plans import words
 from ringi.plans.commit import standing
 from ringi.plans.execution import ExecutionResult
-from ringi.plans.result_view import commit_lines, result_lines, said, short_id
+from ringi.plans.result_view import commit_lines, restore_words, result_lines, short_id
 from ringi.plans.undo import Undoable
 from ringi.runs.undo import mark_undone, undo_run
 from ringi.runs.view import left_lines
@@ -162,7 +162,7 @@ def _show(app: App, found: Undoable, name: str) -> None:
 
 def _ask_typed(app: App, asked: ApprovalRequest, found: Undoable, name: str) -> Proof:
     try:
-        proof = typed_yes(LinePrompter(app), _question(found, name), asked.digest)
+        proof = ask_yes(LinePrompter(app), _question(found, name), asked.digest)
     except EOFError:
         proof = None
     if proof is None:
@@ -189,7 +189,7 @@ def _tell(app: App, result: ExecutionResult, found: Undoable, name: str) -> None
     if result.commit:
         ui.show(commit_lines(result.commit))
         if not result.commit.commit:
-            app.fail(RevertFailed(plan=name, why=said(result.commit.last_line)))
+            app.fail(RevertFailed(plan=name, why=restore_words(result.commit.last_line)))
 
 
 def _tell_restored(app: App, found: Undoable, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ringi.approvals.document import Proof, SignedAnswer
-from ringi.approvals.prompter import typed_approval
+from ringi.approvals.prompter import ask_approval
 from ringi.cli.app import App
 from ringi.cli.ask import LinePrompter, require_terminal, sign_statement
 from ringi.cli.planning.answers import Answers, GivenReply, refuse
@@ -275,7 +275,7 @@ def approve_summary(driver: Driver, key: Path | None) -> SessionView:
     if key is not None:
         proof = driver.sign(key, session.digest)
     else:
-        proof = typed_approval(LinePrompter(driver.app), session.digest)
+        proof = ask_approval(LinePrompter(driver.app), session.digest)
     return driver.view() if proof is None else session.approve(proof)
 
 

@@ -165,7 +165,7 @@ def _warnings(view: Viewport) -> Iterator[TextSpan]:
     if lost := sum(
         1 for section in view.sections if section.loaded for line in section.content.yours if line
     ):
-        yield TextSpan(words.lost(lost), Style.WARNING)
+        yield TextSpan(words.format_lost(lost), Style.WARNING)
     yield from view.warnings[:_MOST_WARNINGS]
     if len(view.warnings) > _MOST_WARNINGS:
         yield TextSpan(Text("… and {count} more", count=len(view.warnings) - _MOST_WARNINGS), Style.WARNING)
@@ -291,7 +291,7 @@ def _conflict(found: ConflictHunk) -> Iterator[StyledText]:
         place = Text("conflict {number} of {count}", number=found.conflict.number + 1, count=found.total)
     yield StyledText(f"=== {translate(place)}  ", "bold yellow")
     yield StyledText(
-        translate(words.decided(found.decision, found.who)), "bold" if found.decision else "yellow"
+        translate(words.format_decision(found.decision, found.who)), "bold" if found.decision else "yellow"
     )
 
 
@@ -309,7 +309,7 @@ def _code(view: Viewport, place: RowPlace, room: int, highlights: Highlights) ->
         )
     line = tuple(StyledText(piece.text, f"{piece.style} {tint}".strip()) for piece in coloured)
     if row.kind in _WORD_TINTS:
-        line = restyle(line, _char_ranges(row.data, section.changed(place.row)), _WORD_TINTS[row.kind])
+        line = restyle(line, _char_ranges(row.data, section.find_changed(place.row)), _WORD_TINTS[row.kind])
     return _fit(_mark_matches(view, line), left, room)
 
 

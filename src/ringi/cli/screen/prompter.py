@@ -37,7 +37,7 @@ from ringi.plans.document import Overlap, PlanComparison, PlanDocument, PlanStat
 from ringi.plans.review_loop import ReviewAct, ReviewChoice, RunningChecks
 from ringi.plans.review_plan import KEYS
 from ringi.plans.review_view import heading_of, preview_of, stale_paths
-from ringi.plans.reviewed_plan import News, ReviewedPlan, overlaps_of, undecided, warnings_of
+from ringi.plans.reviewed_plan import News, ReviewedPlan, find_undecided, overlaps_of, warnings_of
 
 _LOOK_SEC: Final = 1.0
 _IGNORE_SEC: Final = 1.5
@@ -168,7 +168,7 @@ class ScreenPrompter:
         if self._plan.document is not view.document:
             view.heading = heading_of(self._plan.ref, self._plan.document)
             view.show(self._plan.sections())
-        view.stale, view.undecided = self._plan.stale, len(undecided(self._plan))
+        view.stale, view.undecided = self._plan.stale, len(find_undecided(self._plan))
         if self._checks is not None:
             seconds = self._checks.seconds
             view.checks = TextSpan(Text("the tests run … {seconds} s (esc stops them)", seconds=seconds))
@@ -220,7 +220,7 @@ class ScreenPrompter:
         if error is not None:
             self.fail(error)
         self._idle.begin_again()
-        if undecided(plan):  # looking for one reads every file
+        if find_undecided(plan):  # looking for one reads every file
             to_conflict(view)
         elif view.undecided:
             view.cursor, view.top = beginning(view, 0), FIRST
