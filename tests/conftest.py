@@ -1,11 +1,13 @@
 """Every test runs in a world of its own: no settings of the person, the agent or git reach it."""
 
+import ctypes
 import gc
 import itertools
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -42,15 +44,39 @@ for number, usual in (
 catalog.compile_all()
 
 
-if "PYTEST_XDIST_WORKER" not in os.environ:  # workers get the one of the process that started them
-    os.environ["PATH"] = search_path(os.environ.get("PATH", os.defpath))
-
 os.umask(0o022)  # what most have; tests of others set them
 
 # In memory if there is room: the ledger syncs at every step, and no test's disk has to outlive it.
 MEMORY = Path("/dev/shm")  # pytest makes folders of its own there
-if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
+ROOM = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30
+if ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+VISIBLE = Path("/var/tmp")
+"""For projects that a sandbox shows: it has another /tmp and /dev."""
+_NEW_MOUNTS, _SLAVE, _RECURSIVE = 0x20000, 1 << 19, 1 << 14
+_ASKED_FOR = {"RINGI_CAMPAIGN", "RINGI_COLD"}
+
+
+def mount_memory() -> None:
+    """Puts `VISIBLE` into memory too, for us and what we start; it goes with the last of these processes."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_NEW_MOUNTS) == 0 and libc.mount(None, b"/", None, _SLAVE | _RECURSIVE, None) == 0:
+        libc.mount(b"tmpfs", bytes(VISIBLE), b"tmpfs", 0, b"mode=1777")
+
+
+# Suites that are started on their own need more room than that.
+if (
+    ROOM
+    and "PYTEST_XDIST_WORKER" not in os.environ
+    and os.geteuid() == 0
+    and not any(Path(place).resolve().is_relative_to(VISIBLE) for place in (__file__, sys.prefix, Path.cwd()))
+    and not [name for name in os.environ if name.startswith("RINGI_") and name not in _ASKED_FOR]
+):
+    mount_memory()
+
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers get the one of the process that started them
+    os.environ["PATH"] = search_path(os.environ.get("PATH", os.defpath))
 
 
 @pytest.hookimpl(optionalhook=True)

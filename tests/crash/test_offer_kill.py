@@ -6,7 +6,7 @@ import pytest
 
 from ringi.runs.drive import run_steps
 from tests.crash.killing import KILLED, Driver
-from tests.functional.forge_desk import BRANCH, KINDS, ForgeDesk, forge_desk
+from tests.functional.forge_desk import BRANCH, KINDS, TWO, ForgeDesk, forge_desk
 
 MOMENTS = [
     (name, moment)
@@ -67,7 +67,7 @@ def killed(driver: Driver, desk: ForgeDesk, moments: list[tuple[str, str]]) -> i
 
 @pytest.mark.req("PP-25", "RN-4")
 def test_killed_again_and_again(driver: Driver, desk: ForgeDesk):
-    desk.begin()
+    desk.begin(TWO)
     with desk.open() as workspace:
         run_steps(workspace, desk.run_id)
     assert killed(driver, desk, MOMENTS) > 15
@@ -86,7 +86,7 @@ def test_killed_again_and_again(driver: Driver, desk: ForgeDesk):
 
 @pytest.mark.req("PP-25", "RN-4")
 def test_killed_while_it_is_withdrawn(driver: Driver, desk: ForgeDesk):
-    desk.begin()
+    desk.begin(TWO)
     desk.go()
     desk.cancel()
     assert killed(driver, desk, ENDS) > 5

@@ -26,6 +26,7 @@ BRANCH = "aiflow/RQ-20260101-001/20260101-000000"
 KINDS = tuple(ForgeKind)
 ALIKE = KINDS if os.environ.get("RINGI_CAMPAIGN") == "full" else (ForgeKind.GITLAB,)
 """For what use cases do alike with both: one of them; both with `make campaign`."""
+ONE = a_plan(a_step(1, title="Add instead of subtracting"))
 TWO = a_plan(
     a_step(1, title="Add instead of subtracting"),
     a_step(2, scope={"target_paths": ["README.md"]}, title="Say that it adds"),
@@ -43,7 +44,7 @@ class ForgeDesk(RunDesk):
         self.issue = repo.issue("alice", "It does not add", "Make it add.")
         self.cli = Desk(root)
 
-    def begin(self, plan: Mapping[str, Any] = TWO, review: Review = Review.FORGE, **terms: Any) -> str:
+    def begin(self, plan: Mapping[str, Any] = ONE, review: Review = Review.FORGE, **terms: Any) -> str:
         """A run that does all this on the forge, approved."""
         self.start(plan, approved=False)
         with self.open() as workspace:

@@ -70,33 +70,6 @@ def test_six_files_are_taken_with_one_key(day: Day) -> None:
     assert day.keys == 1
 
 
-def test_who_keeps_editing_the_same_file_needs_no_key_for_it(day: Day) -> None:
-    day.desk.agent(ALL_SIX)
-    day.edit("src/part3.py", "line40 = 40\n", "line40 = 40  # mine\n")
-    screen = day.begin("review")
-    assert "merged with your 1 line" in screen.wait(r"\[a\]pply")
-    day.press("a")
-    assert screen.exit_code == 0
-    assert "# mine" in day.text("src/part3.py")
-    assert day.text("src/part3.py").startswith("def first() -> str:\n")
-    assert day.keys == 1
-
-
-def test_two_agents_on_one_file_are_two_keys(day: Day) -> None:
-    first = day.desk.agent("sed -i '1s/.*/def first() -> str:/' src/part1.py")
-    second = day.desk.agent("sed -i 's/^    line40 = 40$/    line40 = 41/' src/part1.py")
-    pressed = 0
-    for name in (first, second):
-        screen = day.begin("review", name)
-        screen.wait(r"\[a\]pply")
-        day.press("a")
-        assert screen.exit_code == 0
-        pressed += day.keys
-    assert day.text("src/part1.py").startswith("def first() -> str:\n")
-    assert "line40 = 41" in day.text("src/part1.py")
-    assert pressed == 2
-
-
 def test_the_last_plan_is_taken_back_with_one_answer(day: Day) -> None:
     """And what was written since stays."""
     day.desk.agent(ALL_SIX)

@@ -316,12 +316,6 @@ def test_an_editor_that_knows_a_later_version_is_answered_with_the_first(desk: H
         assert greeted["clientCapabilities"]["terminal"]
 
 
-def test_an_agent_that_knows_only_a_later_version_is_refused(desk: HomeDesk) -> None:
-    with editor(desk, ACP_VERSION="2") as one:
-        answer = one.call("initialize", protocolVersion=1)
-        assert "speaks version 2 of the protocol" in answer["error"]["message"]
-
-
 def test_no_workspace_is_said_in_words(desk: HomeDesk, tmp_path: Path) -> None:
     root, desk.root = desk.root, tmp_path
     with editor(desk) as one:

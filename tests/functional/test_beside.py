@@ -10,14 +10,6 @@ import pytest
 
 from tests.functional.beside_desk import WALLS
 from tests.functional.desk import MENU, RINGI, Desk
-from tests.tables import each
-
-REWRITING = """
-git commit -q --allow-empty -m a; git commit -q --allow-empty -m b; git rebase -q --root 2> /dev/null
-git commit -q --amend -m c; git reflog expire --expire=now --all; git gc -q --prune=now
-mkdir -p .git/hooks; printf '#!/bin/sh\\nexit 1\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
-echo x > n.txt
-"""
 
 
 def applied(desk: Desk, name: str) -> None:
@@ -60,48 +52,6 @@ def test_every_kind_of_change_is_carried(desk: Desk) -> None:
     assert terminal.end()[0] == 0
     assert desk.files() == before
     assert not (desk.root / "a").exists()
-
-
-def test_the_copy_has_the_uncommitted_state(desk: Desk) -> None:
-    (desk.root / "README.md").write_text("dirty\n")
-    (desk.root / "untracked.txt").write_text("mine\n")
-    (desk.root / "app" / "hello.py").unlink()
-    name = desk.agent(
-        "cat README.md untracked.txt > seen.txt; ls app >> seen.txt 2>&1; git status --porcelain >> seen.txt"
-    )
-    diff = desk.run("show", name, "--diff").stdout
-    assert "+dirty" in diff
-    assert "+mine" in diff
-    assert "+hello.py" not in diff
-    assert "+ M README.md" in diff
-    assert desk.json("show", name)["state"]["previews"]["files"] == ["seen.txt"]
-
-
-@each(
-    "script",
-    [
-        "echo x > n.txt; git add -A; git commit -qm work; git checkout -q --detach",
-        "echo x > n.txt; git stash -qu; git stash pop -q",
-        "echo x > n.txt; rm -rf .git",
-        "echo x > n.txt; git checkout -q --orphan other; git commit -qm x -a",
-        "echo x > n.txt; (sleep 1000 &) ; setsid sleep 1000 & true",
-        "echo x > n.txt; git config core.fsmonitor 'touch /tmp/never'; git config core.hooksPath .",
-        REWRITING,
-    ],
-)
-def test_what_the_agent_does_to_git_does_not_matter(desk: Desk, script: str) -> None:
-    state = desk.git("for-each-ref") + desk.git("stash", "list") + desk.git("status", "--porcelain")
-    name = desk.agent(script)
-    assert desk.json("show", name)["state"]["previews"]["files"] == ["n.txt"]
-    assert state == desk.git("for-each-ref") + desk.git("stash", "list") + desk.git("status", "--porcelain")
-
-
-def test_a_deleted_copy_is_told(desk: Desk) -> None:
-    before = desk.files()
-    done = desk.process("with", "--", "sh", "-c", 'rm -rf "$PWD"')
-    assert done.returncode == 1
-    assert "gone" in done.stderr
-    assert desk.files() == before
 
 
 def test_one_lost_copy_does_not_keep_others_from_being_saved(
@@ -154,66 +104,6 @@ def test_nothing_leads_back_from_the_copy(desk: Desk) -> None:
     assert (real == str(desk.root)) is WALLS
 
 
-def test_options_after_the_command_are_its_own(desk: Desk) -> None:
-    done = desk.process(
-        "with", "sh", "-c", 'echo "$@" > words', "sh", "--check", "x", "--json", "--lang", "ja"
-    )
-    assert done.returncode == 0
-    assert "+--check x --json --lang ja" in desk.run("show", "--diff").stdout
-
-
-def test_a_check_that_changes_files_is_told_and_not_taken(desk: Desk) -> None:
-    done = desk.process("with", "--check", "echo more >> new.txt", "--", "sh", "-c", "echo hi > new.txt")
-    assert "checks changed files" in done.stdout
-    applied(desk, "p1")
-    assert (desk.root / "new.txt").read_text() == "hi\n"
-
-
-def test_ignored_folders_stay_behind_unless_carried(desk: Desk) -> None:
-    (desk.root / ".gitignore").write_text("data/\n")
-    (desk.root / "data").mkdir()
-    (desk.root / "data" / "lib.js").write_text("lib\n")
-    done = desk.process("with", "--", "sh", "-c", "ls data > listing 2>&1; true")
-    assert "--carry data" in done.stdout
-    assert "No such file" in desk.run("show", "p1", "--diff").stdout
-    name = desk.agent("ls data > listing; echo bad > data/lib.js", "--carry", "data")
-    assert "+lib.js" in desk.run("show", name, "--diff").stdout
-    assert (desk.root / "data" / "lib.js").read_text() == "lib\n"
-    assert desk.process("with", "--carry", "../..", "--", "true").returncode == 6
-
-
-@pytest.mark.req("PT-12")
-def test_a_file_that_changed_while_the_agent_worked_is_named(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RINGI_WITH_SANDBOX", "off")
-    target = desk.root / "README.md"
-    name = desk.agent(f"echo theirs > README.md; echo mine > '{target}'")
-    assert target.read_text() == "mine\n"
-    shown = desk.run("show", name).stdout
-    assert "README.md changed since the proposer saw it" in shown
-    terminal = desk.terminal("review", "--plain", name)
-    terminal.answer(MENU, "a")
-    terminal.read("Decide it first")
-    terminal.answer(MENU, "q")
-    terminal.end()
-    assert target.read_text() == "mine\n"
-
-
-def test_two_agents_at_once(desk: Desk) -> None:
-    processes = [
-        subprocess.Popen(
-            [*RINGI, "--json", "with", "--", "sh", "-c", f"echo {n} > file{n}.txt"],
-            cwd=desk.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )
-        for n in range(3)
-    ]  # fmt: skip
-    plans = [json.loads(process.communicate(timeout=120)[0])["plan"]["number"] for process in processes]
-    assert sorted(plans) == [1, 2, 3]
-    files = {tuple(desk.json("show", f"p{n}")["state"]["previews"]["files"]) for n in plans}
-    assert files == {("file0.txt",), ("file1.txt",), ("file2.txt",)}
-
-
 def test_a_closed_terminal_loses_nothing(desk: Desk) -> None:
     terminal = desk.terminal("with", "--", "sh", "-c", "echo kept > kept.txt; echo written; sleep 1000")
     terminal.read("written")
@@ -249,18 +139,3 @@ def test_a_killed_supervisor_loses_nothing(desk: Desk, isolated: Path) -> None:
     assert desk.json("show", "p1")["state"]["previews"]["files"] == ["kept.txt"]
     assert_cut_off(desk)
     assert "can resume p1" in desk.run("doctor").stdout
-
-
-def test_a_folder_without_git(tmp_path: Path) -> None:
-    folder = tmp_path / "plain"
-    folder.mkdir()
-    desk = Desk(folder)
-    assert desk.run("list").returncode == 2
-    assert "ringi init" in desk.run("list").stderr
-    assert desk.run("init").returncode == 0
-    (folder / "a.txt").write_text("a\n")
-    name = desk.agent("echo b > a.txt; git log --oneline | wc -l > commits")
-    applied(desk, name)
-    assert (folder / "a.txt").read_text() == "b\n"
-    assert not (folder / ".git").exists()
-    assert list((folder / ".agent" / "tmp").iterdir()) == []

@@ -111,18 +111,6 @@ def test_it_is_told_before_it_is_spent_and_afterwards_by_phase(root: Path, serve
 
 
 @pytest.mark.req("PP-13")
-def test_no_limit_of_planning_makes_a_model_plan_blind(root: Path, server: ModelServer):
-    """What is shown has more tokens than the limit: what is read from the project does not count for it."""
-    desk = RunDesk(root)
-    configure(desk, server, budget={"planning_tokens": 1_300})
-    done = ringi(root, "run", "Make add in calc.py add")
-    assert done.returncode == 3, done.stderr
-    assert json.loads(done.stdout)["pending"]["kind"] == "approval"
-    assert "def add_" in server.requests[0].text
-    assert server.requests[0].prompt_tokens > 1_300
-
-
-@pytest.mark.req("PP-13")
 @each(
     ("runs", "key"),
     [

@@ -13,7 +13,6 @@ from ringi.runs.document import Review, Run
 from ringi.sessions.document import ApprovalPending, ApprovedSession
 from tests.crash.killing import FULL
 from tests.fakes.model_server import ModelServer, Request
-from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import RunDesk, at_home, git, project
 from tests.functional.screens import Screen
@@ -140,25 +139,6 @@ def test_the_same_request_takes_no_call_from_request_to_commit(desk: RunDesk, se
     assert first.spent.reused == 0
     assert again.spent.reused == 5
     assert again.spent.saved_tokens == first.spent.input_tokens + first.spent.output_tokens > 0
-
-
-WRONG = {"patch": "", "files": [{"path": "calc.py", "content": "def add(a, b):\n    return b\n"}]}
-
-
-@walled
-def test_an_answer_that_failed_its_tests_is_not_given_again(desk: RunDesk, server: ModelServer):
-    def wrong_at_first(request: Request) -> Any:
-        first = "make one step" in request.text and "What was wrong before" not in request.text
-        return WRONG if first and "S01 (1/2)" in request.text else says(request)
-
-    server.say(wrong_at_first)
-    carried_out(desk, planned(desk))
-    assert len(server.requests) == 6
-    server.say(says)
-    carried_out(desk, planned(desk))
-    assert len(server.requests) == 7, "the one that was wrong at first"
-    carried_out(desk, planned(desk))
-    assert len(server.requests) == 7
 
 
 def test_a_changed_file_or_no_approval_means_a_new_call(desk: RunDesk, server: ModelServer):

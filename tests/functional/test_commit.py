@@ -1,6 +1,5 @@
 """A plan with a commit, as a person meets it: announced, approved, made, taken back, proven."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -51,21 +50,6 @@ def test_it_is_announced_and_made(desk: Desk):
     assert "2 files written and committed" in done.stdout
     assert desk.git("status", "--porcelain", "--", ":!.agent") == ""
     assert f"✓ commit {commit[:12]}" in desk.run("show", name).stdout
-
-
-def test_json_says_what_became_of_it(desk: Desk):
-    name = wished(desk)
-    approved(desk, name)
-    result = desk.json("execute", name)
-    assert result["commit"] == {"commit": desk.git("rev-parse", "HEAD").strip(), "why": ""}
-    hook(desk.root, "pre-commit", "exit 4")
-    name = desk.agent("echo again > README.md")
-    with ringi.open_workspace(desk.root) as workspace:
-        workspace.plan.wish_commit(name, "Again")
-    approved(desk, name)
-    done = desk.run("--json", "execute", name)
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["commit"]["commit"] == ""
 
 
 def carried_out(desk: Desk) -> tuple[str, str]:

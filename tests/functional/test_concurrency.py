@@ -9,7 +9,7 @@ from ringi.plans.document import PlanStatus
 from tests.helpers import approved, assert_whole, ledger_of, open_scratch, python, statuses, write
 
 PROCESSES = 8
-UPDATES = 100
+UPDATES = 40
 START = """
 import sys
 from pathlib import Path
@@ -91,10 +91,10 @@ def test_a_lost_race_is_told_and_can_be_run_again(tmp_path: Path):
         "            lost += 1\n"
         "print(lost)\n"
     )
-    race(code, tmp_path, ["25"] * 4)
+    race(code, tmp_path, ["15"] * 4)
     with open_scratch(tmp_path) as ws:
-        assert ws.plan.stored(plan_id).document.plan.rationale == "100"
-        assert ws.plan.stored(plan_id).revision == 101
+        assert ws.plan.stored(plan_id).document.plan.rationale == "60"
+        assert ws.plan.stored(plan_id).revision == 61
         assert_whole(ws)
 
 

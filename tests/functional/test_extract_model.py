@@ -65,21 +65,6 @@ def test_what_was_not_placed_becomes_a_spec_that_is_marked(desk: Desk, plan: str
     assert not (desk.root / "notes.txt").exists()
 
 
-def test_a_model_that_fails_changes_nothing(desk: Desk, plan: str, model: Path) -> None:
-    desk.run("propose", plan, "--extract")
-    before = desk.json("show", "p1")
-    model.write_text("I would rather not.")
-    failed = desk.run("specs", "p1", "--extract", "--with-model")
-    assert failed.returncode == 1
-    assert "p1 stays as it is" in failed.stdout
-    assert "ringi specs p1 --extract" in failed.stdout
-    assert desk.json("show", "p1") == before
-    kept = desk.run("--json", "propose", plan, "--extract", "--with-model")
-    assert json.loads(kept.stdout)["error"]["code"] == "bad_model_answer"
-    assert desk.json("show", "p2")["state"]["status"] == "proposed"
-    assert desk.run("specs", "p2", "--extract").returncode == 0
-
-
 def test_it_belongs_to_extract(desk: Desk, plan: str) -> None:
     for words in (("propose", plan, "--with-model"), ("specs", "p1", "--with-model")):
         refused = desk.run(*words)
@@ -91,18 +76,7 @@ def test_it_belongs_to_extract(desk: Desk, plan: str) -> None:
 
 ROWS = "".join(f"row {number}\n" for number in range(1, 41))
 CHANGE = "# Rows\n\nIn data/rows.txt, row 20 becomes row twenty. Leave .env alone.\n"
-FITS = "@@ -3,3 +3,3 @@\n row 19\n-row 20\n+row twenty\n row 21\n"
-MISFIT = FITS.replace("row 19", "row nineteen")
 SECRET = "TOKEN=4f8Qz7Lm2Xc9Vb3Nk6Hj1Gd5"
-
-
-def patch_of(text: str) -> Say:
-    spec = {
-        "kind": "patch",
-        "path": "data/rows.txt",
-        "content": f"--- a/data/rows.txt\n+++ b/data/rows.txt\n{text}",
-    }
-    return Say({"specs": [spec]})
 
 
 @pytest.fixture
@@ -117,28 +91,6 @@ def rows(desk: Desk, tmp_path: Path) -> str:
 def proposed(desk: Desk, server: ModelServer, plan: str) -> subprocess.CompletedProcess[str]:
     given = {**server.environment(), "RINGI_MODEL": "openai:m"}
     return desk.run("--json", "propose", plan, "--extract", "--with-model", **given)
-
-
-def test_the_model_sees_the_files_that_the_plan_names(desk: Desk, rows: str):
-    with ModelServer([patch_of(FITS)]) as server:
-        done = proposed(desk, server, rows)
-    assert done.returncode == 0, done.stderr
-    [request] = server.requests
-    assert "  20  row 20\n" in request.text
-    assert SECRET not in request.text
-    assert desk.json("show", "p1")["state"]["from_model"] == ["s1"]
-    # Its line numbers were wrong and are put right.
-    assert "@@ -17,7 +17,7 @@" in desk.run("show", "p1", "--diff").stdout
-
-
-def test_a_patch_that_does_not_fit_is_asked_for_again_with_the_reason(desk: Desk, rows: str):
-    with ModelServer([patch_of(MISFIT), patch_of(FITS)]) as server:
-        done = proposed(desk, server, rows)
-    assert done.returncode == 0, done.stderr
-    first, second = server.requests
-    assert "do not fit" not in first.text
-    assert "hunk 1 is not in it: there is no line" in second.text
-    assert "+row twenty" in desk.run("show", "p1", "--diff").stdout
 
 
 def test_a_patch_of_a_guarded_file_hints_at_nothing(desk: Desk, rows: str):

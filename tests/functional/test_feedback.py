@@ -1,7 +1,6 @@
 """`ringi feedback`: words about a run, for whoever makes its next step; never an approval."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,20 +8,18 @@ import pytest
 
 from ringi.app.api import open_workspace
 from ringi.engine.run_state import RunPhase, StepStatus
-from ringi.runs.document import Review, StopCode
+from ringi.runs.document import StopCode
 from ringi.runs.give_feedback import LONGEST
 from tests.fakes.people import AgentAtWork, SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.mcp_desk import RawClient, talks
-from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, project
-from tests.helpers import approve
+from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, project
 from tests.tables import each
 
 talk = talks
 # What somebody said is in the brief; then the file says so.
 HEARS = f"{FIX}; if grep -q 'Say please' \"$1\"; then echo '# please' >> calc.py; fi"
 ONE = a_plan(a_step(1))
-TWO = a_plan(a_step(1), a_step(2, scope={"target_paths": ["README.md"]}))
 
 
 @pytest.fixture
@@ -64,17 +61,6 @@ def test_a_step_that_waits_is_made_again_with_a_persons_words(root: Path, desk: 
     assert "# please" in desk.file("calc.py")
 
 
-@pytest.mark.req("PP-20")
-def test_a_step_that_failed_works_on_with_it(root: Path):
-    desk = RunDesk(root, implementer=f"if grep -q 'Say please' \"$1\"; then {FIX}; else exit 3; fi")
-    desk.start(ONE)
-    run = desk.go()
-    assert run.stop
-    assert run.stop.reason_code is StopCode.ROLE_FAILED
-    assert Desk(root).process("feedback", desk.run_id, "Say please").returncode == 0
-    assert desk.go(retry=True).steps[0].status is StepStatus.PROPOSED
-
-
 @pytest.mark.req("PP-20", "PP-18")
 def test_an_agents_words_are_marked_and_take_back_nothing(
     root: Path, desk: RunDesk, talk: Callable[..., RawClient]
@@ -101,21 +87,6 @@ def test_an_agents_words_are_marked_and_take_back_nothing(
     brief = next((root / ".agent/runs").rglob("S01-implementer-2.md")).read_text()
     assert "not a person, says: Say please" in brief
     assert "person says: Once more" in brief
-
-
-@pytest.mark.req("PP-20")
-def test_words_after_an_approval_are_for_the_next_step(root: Path):
-    desk = RunDesk(root, implementer=by_step(FIX, "cat $1 > README.md"))
-    desk.start(TWO)
-    desk.go(review=Review.EACH)
-    with desk.open() as workspace:
-        there = workspace.of_plan(desk.plan_of("S01"))
-        approve(there, desk.plan_of("S01"))
-        there.plan.execute(desk.plan_of("S01"))
-        workspace.feedback(desk.run_id, "Say please")
-    run = desk.go()
-    assert run.steps[0].status is StepStatus.DONE
-    assert "Say please" in desk.file_in_copy(run, "README.md")
 
 
 @pytest.mark.req("PP-20")
@@ -153,23 +124,3 @@ def test_hostile_words_are_data(root: Path, desk: RunDesk):
     assert run.stop
     assert run.stop.reason_code is StopCode.APPROVAL_NEEDED
     assert run.steps[0].commit == ""
-
-
-@pytest.mark.req("PP-20")
-def test_two_at_once_are_both_heard(root: Path, desk: RunDesk):
-    worked(root, desk)
-    codes: list[int] = []
-    threads = [
-        threading.Thread(
-            target=lambda n=n: codes.append(Desk(root).process("feedback", f"word {n}").returncode)
-        )
-        for n in range(3)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert codes == [0, 0, 0]
-    assert len(desk.go().heard) == 3
-    with open_workspace(root) as workspace:
-        assert workspace.verify_log() == []

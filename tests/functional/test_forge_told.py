@@ -77,15 +77,6 @@ def test_a_session_is_named_with_commands_that_work(asked: IssueDesk):
     assert [one and one.approved_here for one in here] == [UNSET, True]
 
 
-def test_an_address_that_goes_up_again_is_refused(asked: IssueDesk):
-    issue = asked.repo.issue("alice", "Adding is wrong", "It subtracts.")
-    page = f"{asked.repo.url}/issues/{issue.number}"
-    for end in ("/../2", "/%2e%2e/2"):
-        code, _ = asked.ask("run", "--issue", f"{page}{end}")
-        assert code == 2
-        assert "leads to no project" in asked.told
-
-
 @alike
 def test_a_change_that_was_closed_is_said_where_people_look(desk: WatchDesk):
     change = offered(desk)

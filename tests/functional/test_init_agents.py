@@ -2,14 +2,12 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from ringi.beside.setup import present
 from tests.functional.desk import MENU, Desk, Terminal
-from tests.tables import each
 
 SETTINGS = ".claude/settings.local.json"
 
@@ -99,27 +97,6 @@ def test_what_is_written_during_the_question_is_theirs(desk: Desk):
     assert (desk.root / ".codex" / "config.toml").read_text().startswith("theirs = 1\n")
 
 
-@each("words", [["--agents", "zed,ed"], ["--agents", ""], ["--agents", "claude", "--key"]])
-def test_wrong_usage_is_told(desk: Desk, words: list[str]):
-    done = desk.run("init", *words)
-    assert done.returncode == 2
-    assert done.stderr
-
-
-def test_json_tells_what_there_would_be_and_proposes_only_if_asked(desk: Desk):
-    document = desk.json("init")
-    assert [(found["agent"], found["files"]) for found in document["agents"]] == [
-        ("claude", [".mcp.json", SETTINGS]),
-        ("codex", [".codex/config.toml"]),
-    ]
-    assert document["plan"] is None
-    done = desk.run("--json", "init", "--agents", "codex")
-    assert done.returncode == 3
-    asked = json.loads(done.stdout)
-    assert asked["plan"]["number"] == 1
-    assert 'trust_level = "trusted"' in asked["agents"][0]["missing"]
-
-
 def test_without_the_server_nothing_is_set_up_and_the_command_is_named(desk: Desk, tmp_path: Path):
     """An agent that must have a server that is not installed would not start."""
     (tmp_path / "without").mkdir()
@@ -132,13 +109,3 @@ def test_without_the_server_nothing_is_set_up_and_the_command_is_named(desk: Des
     assert asked.returncode == 2
     assert "'mcp>=2'" in asked.stderr
     assert desk.json("list") == []
-
-
-def test_the_plain_name_is_written_where_it_means_this_installation(desk: Desk, tmp_path: Path):
-    own = Path(sys.executable).parent / "ringi"
-    if not own.exists():
-        pytest.skip("no launcher beside this interpreter")
-    (tmp_path / "bin" / "ringi").symlink_to(own)
-    assert set_up(desk, "--agents", "claude")[0] == 0
-    server = json.loads((desk.root / ".mcp.json").read_text())["mcpServers"]["ringi"]
-    assert server["command"] == "ringi"

@@ -196,27 +196,6 @@ def test_everything_wrong_is_named_at_once_and_nothing_is_saved(client: RawClien
     assert stored(repo, session) == before
 
 
-TOO_MUCH: dict[str, dict[str, Any]] = {
-    "questions": {"questions": [question(f"Why {number}?") for number in range(10_000)]},
-    "decisions": {"questions": [], "decisions": [decision(f"t{n}", "a", "b") for n in range(10_000)]},
-    "findings": {"findings": [{"finding": f"f{number}"} for number in range(10_000)]},
-    "four": {"questions": [], "decisions": [decision(f"t{number}", "a", "b") for number in range(4)]},
-    "long": {"questions": [], "decisions": [], "design": {**DESIGN, "summary": "x" * 16_001}},
-    "empty": {"questions": [], "decisions": [], "design": {**DESIGN, "summary": " \n "}},
-    "paths": {"questions": [], "decisions": [], "design": {**DESIGN, "target_paths": [{"path": "a"}] * 41}},
-}
-
-
-def test_too_much_is_refused_in_a_few_words(client: RawClient, repo: Path):
-    session = begun(client)
-    before = stored(repo, session)
-    for name, brought in TOO_MUCH.items():
-        error = client.refused("planning_bring", session_id=session, **brought)
-        assert error["code"] in {"bad_document", "bad_brought"}, name
-        assert len(error["message"]) < 3000, name
-    assert stored(repo, session) == before
-
-
 def test_hostile_words_stay_words(client: RawClient, repo: Path):
     session = begun(client)
     evil_question = {**question(EVIL, options=[EVIL]), "context": EVIL}

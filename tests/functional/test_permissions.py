@@ -22,7 +22,7 @@ from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.mcp_desk import RawClient, talks
 from tests.functional.planning_desk import YES_NO, PlanningDesk, ScriptedModel
-from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, git, project
+from tests.functional.run_desk import FIX, RunDesk, a_plan, a_step, at_home, by_step, project
 from tests.tables import each
 
 talk = talks
@@ -283,12 +283,3 @@ def test_not_several_with_one_answer(root: Path, desk: RunDesk):
     done = shell.process("--json", "approve", *names, "--sign", str(key.path), **together)
     assert json.loads(done.stdout)["error"]["code"] == NotTogether.code
     assert "is always approved by a person" in done.stdout
-
-
-@pytest.mark.req("PP-18")
-def test_an_agents_plan_is_its_users(root: Path, desk: RunDesk):
-    name = Desk(root).agent("echo more >> README.md")
-    with desk.open() as workspace:
-        document = workspace.plan.get(workspace.plan.find(name))
-        assert document.plan.user == ME
-        assert git(root, "status", "--porcelain") == ""

@@ -78,24 +78,6 @@ def test_a_whole_session_can_be_repeated_offline_byte_for_byte(desk: PlanningDes
     assert "only one of them" in recorded[".json"]
 
 
-@pytest.mark.req("IP-12", "IP-14")
-def test_a_session_that_failed_and_went_on_is_repeated_to_its_end(desk: PlanningDesk, tmp_path: Path) -> None:
-    model = ScriptedModel(tmp_path / "model")
-    tape = f"record:talk.jsonl,{model.name}"
-    model.breaks("decisions")
-    code, _ = desk.step(INSTRUCTION, "--answers", "answers.yaml", RINGI_MODEL=tape)
-    assert code == 1
-    assert desk.session()["status"] == "failed"
-    model.answers(decisions=[])
-    code, view = desk.step("--resume", desk.short_id(), "--answers", "answers.yaml", RINGI_MODEL=tape)
-    assert (code, view["pending"]["kind"]) == (3, "approval")
-    recorded = kept(desk, view["sessionId"])
-
-    again = kept(desk, planned(desk, "replay:talk.jsonl"))
-
-    assert again[".json"] == recorded[".json"]
-
-
 def test_a_recording_in_the_project_is_not_shown_to_a_model(desk: PlanningDesk) -> None:
     place = "tapes/talk[1].jsonl"
     (desk.root / place).parent.mkdir(exist_ok=True)

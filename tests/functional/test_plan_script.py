@@ -129,15 +129,6 @@ def test_standard_input_that_is_closed(room: Room) -> None:
     assert "standard input could not be read" in done.stderr
 
 
-def test_standard_error_that_is_closed(room: Room) -> None:
-    for words, code, key in (("'Add JSON'", 3, "pending"), ("--resume nothing", 2, "error")):
-        command = f"{shlex.join(RINGI)} --json plan {words} 2>&-"
-        done = subprocess.run(command, shell=True, cwd=room.desk.root, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, text=True, check=False)  # fmt: skip
-        assert done.returncode == code
-        assert key in json.loads(done.stdout)
-
-
 def test_nothing_is_read_that_was_not_asked_for(room: Room) -> None:
     """Standard input stays open and silent: a command that read it would hang."""
     reader, writer = os.pipe()
@@ -188,21 +179,6 @@ def test_what_makes_no_sense_is_refused(
     """Before anything is opened, so that not even a workspace is needed."""
     assert main(["--workspace", str(tmp_path), "plan", *words]) == 2
     assert complaint in capsys.readouterr().err
-
-
-def test_a_step_that_does_not_fit_changes_nothing(room: Room) -> None:
-    room.desk.step("Add JSON")
-    before, name = room.desk.session(), room.desk.short_id()
-    for words in (
-        ["--answer", "  "],
-        ["--answer", "x", "--to", "q-2"],
-        ["--answer", "x", "--reason", "y"],
-        ["--reject", "x"],
-        ["--approve"],
-        ["--skip", "--to", "d-1"],
-    ):
-        assert room.desk.step("--resume", name, *words) == (6, None)
-    assert room.desk.session() == before
 
 
 @pytest.mark.req("IP-9")
@@ -256,19 +232,6 @@ def said_by(room: Room) -> list[tuple[str, str]]:
     return [(str(logged.event.event), str(logged.event.actor)) for logged in events]
 
 
-@pytest.mark.req("IP-2")
-def test_what_was_signed_is_not_ended_without_a_person(room: Room) -> None:
-    room.desk.step("Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key())
-    done = room.desk.run("plan", "--resume", room.desk.short_id(), "--cancel")
-    assert done.returncode == 3
-    assert "not a terminal" in done.stderr
-    assert room.desk.session()["status"] == "approved"
-    shown = room.desk.run("status", "--session", room.desk.short_id()).stdout
-    assert "signed with a listed key of hanako (strong)" in shown
-    approval = room.desk.json("status", "--session", room.desk.short_id())["approval"]
-    assert (approval["proof"], approval["strength"], approval["by"]) == ("signed", "strong", "hanako")
-
-
 @pytest.mark.req("IP-9")
 def test_an_approval_by_a_key_that_was_removed_does_not_count(room: Room) -> None:
     room.desk.step("Add JSON", "--answers", room.file(ANSWERS), "--approve", "--sign", room.key())
@@ -277,24 +240,6 @@ def test_an_approval_by_a_key_that_was_removed_does_not_count(room: Room) -> Non
     assert "! its approval does not count:" in shown
     assert "signed with a listed key" not in shown
     assert "approval" not in room.desk.json("status", "--session", room.desk.short_id())
-
-
-def test_what_was_changed_while_taking_it_in_is_told(room: Room) -> None:
-    room.desk.step("Add JSON", "--answers", room.file(ANSWERS))
-    session = room.desk.session()
-    same = room.desk.run("plan", "--from", room.file(json.dumps(session), "same.json"))
-    assert "a session with its id was here already; it is planning-" in same.stderr
-    other = {**session, "sessionId": session["sessionId"][:-12] + "0" * 12}
-    for changes, words in (
-        ({"status": "approved", "plannerSessionId": "x"}, "an approval in a file does not count"),
-        ({"currentQuestionIndex": 1}, "its position contradicts"),
-    ):
-        file = room.file(json.dumps({**other, **changes}), "other.json")
-        done = room.desk.run("plan", "--from", file)
-        assert done.returncode == 3
-        assert words in done.stderr
-        other["sessionId"] = other["sessionId"][:-1] + "1"
-        assert done.stderr.count("! ") == 1
 
 
 @pytest.mark.req("IP-13")

@@ -96,19 +96,6 @@ def test_from_the_instruction_to_the_run(room: Room, language: str) -> None:
     assert "the names" not in told  # a constraint: only the summary has it
 
 
-@pytest.mark.req("IP-10")
-def test_silence_never_skips(room: Room) -> None:
-    with room.talk("Add JSON", columns=40, RINGI_PLANNING_SKIP_AFTER_SEC="0.1") as talk:
-        talk.read("Still there")
-        rest = "Still there" + talk.read()
-        assert max(map(len, rest.split("\n"))) <= 40
-        assert "/skip leaves it without an answer" in plain(rest)
-        with pytest.raises(pexpect.TIMEOUT):
-            talk.child.expect("Still there", timeout=0.5)
-    assert room.desk.answers() == [None, None]
-    assert room.desk.session()["questions"][0]["answeredAt"] is None
-
-
 @pytest.mark.req("IP-14")
 def test_killed_in_every_phase_it_continues_where_it_was(room: Room) -> None:
     with room.talk("Add JSON") as talk:
@@ -177,47 +164,6 @@ def test_the_window_is_closed(room: Room) -> None:
         assert "Question 2 of 2" in talk.say("x")
 
 
-def test_what_is_no_answer_is_asked_again(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        talk.say("")
-        assert "no answer" in talk.say("/back")
-        assert "nothing before it" in talk.say("/skp")
-        assert "Did you mean /skip?" in talk.say("?")
-        assert "/quit" in talk.say("/foo")
-        assert "no command /foo" in talk.say("Skip")
-        assert "Did you mean /skip?" in talk.say("３")  # noqa: RUF001
-        assert "its options are 1 to 2" in plain(talk.say("/tmp/x"))
-        talk.say(" /skip")
-        assert "Where it is kept" in talk.say("9")
-        assert "number or the letter" in talk.say("/skip")
-        assert "cannot be skipped" in talk.say("２")  # noqa: RUF001
-        talk.say("help")
-        assert "Did you mean /help?" in talk.say("")
-        talk.decide("1")
-        talk.say("x", MENU)
-        assert "letters in brackets" in talk.say("ｒ", MENU)  # noqa: RUF001
-        talk.say("")
-        assert "nothing was decided" in talk.say("a", MENU)
-        talk.say("no", YES_NO)
-        assert "Nothing was approved" in talk.say("i", MENU)
-        assert "Original Instruction: Add JSON" in talk.say("q", MENU)
-        assert talk.end()[0] == 3
-    assert room.desk.answers() == ["/tmp/x", "/skip"]
-    assert room.desk.chosen() == ["opt-b", "opt-a"]
-
-
-@pytest.mark.req("IP-2")
-def test_a_slip_is_no_reject(room: Room) -> None:
-    """There are only three, and the last one is the end of the session."""
-    with room.talk("Add JSON") as talk:
-        to_review(talk)
-        talk.reject("?")
-        assert "show word for word" in talk.reject("quit")
-        assert "Did you mean /quit?" in talk.reject("/quit")
-        assert talk.end()[0] == 3
-    assert room.desk.session()["rejectCount"] == 0
-
-
 def test_nothing_that_was_said_commands_the_terminal(room: Room) -> None:
     room.model.answers(
         questions=[question(HOSTILE, options=[HOSTILE], why=HOSTILE)],
@@ -239,26 +185,6 @@ def test_nothing_that_was_said_commands_the_terminal(room: Room) -> None:
             assert talk.end()[0] == 0
             assert r"evil \x1b[2J\u202e end" in talk.seen
             assert "\x1b" not in talk.seen
-
-
-@pytest.mark.req("IP-13")
-def test_somebody_else_continues_meanwhile(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        talk.read()
-        code, view = room.desk.step("--resume", room.desk.short_id(), "--answer", "from elsewhere")
-        assert (code, view["pending"]["question"]["id"]) == (3, "q-2")
-        talk.send("too late\n")
-        shown = talk.say("the names")
-        assert "q-1 is not" in shown
-        assert "q-2 is\n" in shown
-        assert "Question 2 of 2" in shown
-        talk.read()
-        assert room.desk.step("--resume", room.desk.short_id(), "--cancel")[0] == 5
-        talk.send("1\n")
-        talk.say("")
-        code, _rest = talk.end()
-    assert code == 5
-    assert room.desk.answers() == ["from elsewhere", "the names"]
 
 
 @pytest.mark.req("IP-9")
@@ -284,23 +210,6 @@ def test_an_agent_neither_approves_nor_rejects_nor_cancels(room: Room) -> None:
     assert "given by an agent, not typed here: 4" in shown
 
 
-@pytest.mark.req("IP-2")
-def test_an_approved_session_is_cancelled_by_a_person_alone(room: Room) -> None:
-    with room.talk("Add JSON") as talk:
-        to_review(talk)
-        talk.approve()
-        talk.say("n", YES_NO)
-        talk.end()
-    name = room.desk.short_id()
-    assert room.desk.run("plan", "--resume", name, "--cancel").returncode == 3
-    with room.talk("--resume", name, "--cancel", CLAUDECODE="1") as talk:
-        assert talk.end()[0] == 3
-    assert room.desk.session()["status"] == "approved"
-    with room.talk("--resume", name, "--cancel") as talk:
-        assert talk.end()[0] == 5
-    assert room.desk.session()["status"] == "cancelled"
-
-
 def test_nobody_approves_what_is_shown_to_nobody(room: Room) -> None:
     room.desk.step("Add JSON")
     name = room.desk.short_id()
@@ -312,23 +221,6 @@ def test_nobody_approves_what_is_shown_to_nobody(room: Room) -> None:
     assert child.exitstatus == 3
     assert "no_channel" in str(child.before)
     assert "standard error is not a terminal" in (room.desk.root / "errors").read_text()
-
-
-@pytest.mark.req("IP-12")
-def test_a_model_that_fails_can_be_tried_again(room: Room) -> None:
-    room.model.breaks("decisions")
-    with room.talk("Add JSON") as talk:
-        talk.say("1")
-        talk.say("the names")
-        code, rest = talk.end()
-    assert code == 1
-    assert f"ringi plan --resume {room.desk.short_id()}" in plain(rest)
-    assert room.desk.session()["status"] == "failed"
-    assert "stopped by an error" in room.desk.run().stdout
-    room.model.answers(decisions=[decision("Again", "One", "Two")])
-    with room.resume() as talk:
-        assert "Again" in talk.decide("1")
-    assert room.desk.answers() == ["Only one", "the names"]
 
 
 @pytest.mark.req("IP-6")

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from ringi.engine.run_state import RunPhase
-from ringi.errors import BadBrought, BudgetUsed
+from ringi.errors import BadBrought
 from ringi.runs.document import Run, StopCode
 from ringi.runs.replan import replan
 from ringi.sessions.document import ApprovalPending
-from tests.fakes.model_server import ModelServer, Say
 from tests.functional import warm
 from tests.functional.beside_desk import walled
 from tests.functional.role_desk import RoleDesk, role_desk
@@ -140,42 +139,7 @@ def test_a_step_that_was_too_large_is_planned_anew_by_it(root: Path, usable: boo
     assert all(step.commands.unit == ("python3 test_calc.py",) for step in plan.steps)
 
 
-@pytest.mark.req("RN-14")
-@walled
-def test_another_design_is_the_planners_too(root: Path):
-    desk = RunDesk(root, implementer="echo '# no' >> calc.py", planner=says(DESIGN))
-    desk.start(a_plan(a_step(1)))
-    stop = desk.go().stop
-    assert stop is not None
-    assert stop.reason_code is StopCode.UNIT_TEST_FAILED
-    done = ringi(root, "--json", "run", "--again", desk.run_id)
-    assert done.returncode == 3, done.stderr
-    pending = json.loads(done.stdout)["pending"]
-    assert pending["kind"] == "approval"
-    assert len(pending["runPlan"]["steps"]) == 2
-
-
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch, first_commit: Path) -> Iterator[RoleDesk]:
     with role_desk(monkeypatch, first_commit) as made:
         yield made
-
-
-@pytest.mark.req("RN-15")
-def test_a_model_plans_within_its_budget_and_its_tokens_are_counted(desk: RoleDesk):
-    design = {**DESIGN, "target_paths": [{"path": "app/hello.py"}], "steps": [], "test_commands": []}
-    with ModelServer([Say(design)]) as server:
-        desk.environment = dict(server.environment())
-        base = {"llm": {"base_url": f"{server.url}/v1"}}
-        desk.configure(planner={"model": "openai:gpt-5"}, **base)
-        with desk.opened() as workspace:
-            session = workspace.planning.start("Say hi", agent_brings=True).session_id
-            view = workspace.roles(None).planner().bring(workspace.planning, session)
-            assert view.model == "openai:gpt-5"
-            assert view.usage.input_tokens > 0
-        desk.configure(planner={"model": "openai:gpt-5", "max_tokens": 10}, **base)
-        with desk.opened() as workspace:
-            session = workspace.planning.start("Say hi", agent_brings=True).session_id
-            with pytest.raises(BudgetUsed):
-                workspace.roles(None).planner().bring(workspace.planning, session)
-        assert len(server.requests) == 1

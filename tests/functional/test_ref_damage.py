@@ -100,15 +100,6 @@ class TestNotes:
         assert said(worked, "verify", "--all")
         assert "were damaged" not in said(worked, "recover")
 
-    @each_cut
-    def test_undo_mends_them(self, worked: Desk, listed: RealKey, damage: Damage) -> None:
-        before = notes_of(worked.root)
-        damage(worked.root, NOTES)
-        assert "were damaged" in said(worked, "undo", "p2", "--sign", str(listed.path))
-        # Its proof hangs on the same file as that of the plan.
-        assert {blob: note.splitlines()[0] for blob, note in notes_of(worked.root).items()} == before
-        assert is_sound(worked.root)
-
     @each_damage
     def test_doctor_says_so_and_recover_mends_them(self, worked: Desk, damage: Damage) -> None:
         before = notes_of(worked.root)
@@ -125,21 +116,6 @@ class TestNotes:
         assert notes_of(worked.root) == before
         assert said(worked, "doctor")
         assert said(worked, "verify", "p1")
-        assert is_sound(worked.root)
-
-    def test_doctor_repairs_them_too(self, worked: Desk) -> None:
-        empty_ref(worked.root, NOTES)
-        assert "were damaged" in said(worked, "doctor", "--repair")
-        assert is_sound(worked.root)
-
-    @each_cut
-    def test_sync_mends_them(self, worked: Desk, tmp_path: Path, damage: Damage) -> None:
-        hub, before = tmp_path / "hub", notes_of(worked.root)
-        git(tmp_path, "init", "-q", "--bare", str(hub))
-        git(worked.root, "remote", "add", "origin", str(hub))
-        damage(worked.root, NOTES)
-        assert "were damaged" in said(worked, "sync")
-        assert notes_of(worked.root) == notes_of(hub) == before
         assert is_sound(worked.root)
 
     @each_cut
@@ -274,11 +250,6 @@ class TestNotes:
     def test_each_damage_is_seen_without_git(self, worked: Desk, damage: Damage) -> None:
         damage(worked.root, NOTES)
         assert f"{NOTES} in the repository is damaged" in said(worked, "list")
-
-    def test_with_says_so_too(self, worked: Desk) -> None:
-        empty_ref(worked.root, NOTES)
-        done = worked.process("with", "--", "true")
-        assert (done.returncode, "→ ringi recover" in done.stdout) == (0, True), done
 
     @each("packed", [False, True], between="rewind")
     def test_sound_ones_are_not_suspected(self, worked: Desk, packed: bool) -> None:
@@ -450,11 +421,6 @@ class TestBranch:
         run.go()
         assert run.decide("S02").phase is RunPhase.COMPLETED
         assert len(run.commits()) == 2
-
-    def test_what_it_noted_for_itself_is_found_out_again(self, run: RunDesk) -> None:
-        overwrite(folder_of(run) / "tree" / ".git" / "refs" / "ringi" / "published", b"")
-        run.go()
-        assert run.decide("S02").phase is RunPhase.COMPLETED
 
     @each("damage", [empty_commit, empty_tree, empty_everything], between="rewind")
     def test_what_cannot_be_had_any_more_is_said(self, run: RunDesk, damage: Damage) -> None:

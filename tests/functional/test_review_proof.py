@@ -8,8 +8,7 @@ import pytest
 from ringi.app.api import Workspace
 from ringi.approvals.document import ReviewAnswer
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project, ReviewHow, ReviewProof
-from ringi.errors import NotProven, ReviewRefused
-from ringi.forges.document import approving
+from ringi.errors import ReviewRefused
 from ringi.runs.step_plan import step_end
 from ringi.tree.action_spec import ALL_SPECS
 from tests.functional.desk import Desk
@@ -99,53 +98,3 @@ def test_a_review_over_http_becomes_the_approval_and_the_branch(table: Table, re
     assert ledger.returncode == 0, ledger.stdout + ledger.stderr
     assert "medium: the forge confirmed it at that time" in ledger.stdout
     assert "(medium)" in desk.run("show", "p1").stdout
-
-
-def test_a_comment_over_http(table: Table, repo: Path):
-    with opened(repo) as workspace:
-        table.offered(workspace)
-        change = table.repo.changes[table.number]
-        edited = table.repo.comment(change, "alice", "Hm.")
-        table.repo.edit_comment(edited, approving(table.commit))
-        with pytest.raises(ReviewRefused, match="edited"):
-            table.approve(workspace, table.proof(edited.id, "alice", ReviewHow.COMMENT))
-        early = table.repo.comment(change, "alice", approving(table.commit))
-        early.created = early.updated = early.created.replace(year=2020)
-        with pytest.raises(ReviewRefused, match="older than"):
-            table.approve(workspace, table.proof(early.id, "alice", ReviewHow.COMMENT))
-        said = table.repo.comment(change, "bob", approving(table.commit))
-        said.created = said.updated = said.created.replace(year=2035)
-        assert table.approve(workspace, table.proof(said.id, "bob", ReviewHow.COMMENT))
-
-
-def test_another_token_of_the_reviewer_makes_it_weak(
-    table: Table, repo: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """The credential helper could act as alice."""
-    forge = table.forge
-    login = f"!printf 'username=alice\\npassword={forge.users['alice'].token}\\n'; :"
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(repo.parent / "gitconfig"))
-    run_git(repo, "config", "--global", "credential.helper", login)
-    with opened(repo) as workspace:
-        table.offered(workspace)
-        given = table.repo.review(table.number, "bob", "approve")
-        assert table.approve(workspace, table.proof(given.id, "bob")).proof.strength == "medium"
-        there = workspace.of_plan(table.plan_id)
-        there.plan.reject(table.plan_id, "No.")
-        there.plan.mark_pending(table.plan_id, pending=True)
-        given = table.repo.review(table.number, "alice", "approve")
-        given.at = given.at.replace(year=2035)
-        for note in table.repo.changes[table.number].comments:
-            note.created = note.updated = given.at
-        assert table.approve(workspace, table.proof(given.id, "alice")).proof.strength == "weak"
-
-
-def test_switched_off_it_does_not_count(table: Table, repo: Path, monkeypatch: pytest.MonkeyPatch):
-    with opened(repo) as workspace:
-        table.offered(workspace)
-        given = table.repo.review(table.number, "alice", "approve")
-        table.approve(workspace, table.proof(given.id, "alice"))
-    (repo / ".agent/config.yaml").write_text('forge:\n  reviews: "on"\n')
-    monkeypatch.setenv("RINGI_FORGE_REVIEWS", "off")
-    with opened(repo) as workspace, pytest.raises(NotProven, match="any more"):
-        workspace.of_plan(table.plan_id).plan.execute(table.plan_id)

@@ -19,6 +19,7 @@ from tests.fakes.people import AgentAtWork
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import CALC, FIX, UNIT, RunDesk, a_plan, a_step, at_home, git, project
+from tests.helpers import rewinding
 
 # Whoever may change extra.py does so: the brief names what a step may change.
 ROLE = f'{FIX}; if grep -q "^- .extra.py" "$1"; then echo "x = 1" > extra.py; fi'
@@ -229,37 +230,41 @@ def refused(desk: RunDesk, option: str, said: str, **options: Any) -> None:
         assert desk.run() == before
 
 
+RETRIED = {failed_in_its_tests, failed_end_to_end, too_large, thrown_away, waiting}
+
+
 @pytest.mark.req("RN-6", "RN-8", "RN-10")
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
-def test_another_test_command(root: Path, state: Callable[[Path], RunDesk]) -> None:
-    """And another path, where both are refused."""
-    desk, (said, of_paths) = state(root), STATES[state]
-    if said:
-        refused(desk, "test", said, tests=(OTHER,))
+def test_each_option_acts_or_is_refused_with_the_command_that_would(
+    root: Path, state: Callable[[Path], RunDesk]
+) -> None:
+    desk, (of_tests, of_paths) = state(root), STATES[state]
+    with rewinding(root.parent) as rewind:
+        if of_tests:
+            refused(desk, "test", of_tests, tests=(OTHER,))
+        else:
+            add_test(desk, state)
+        rewind()
         if of_paths:
             refused(desk, "allow", of_paths, allow=("extra.py",))
-        return
+        else:
+            allow_path(desk, state)
+        if state in RETRIED:
+            rewind()
+            retry_with_both(desk, state)
+
+
+def add_test(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
     found = give(desk, tests=(OTHER,))
     assert isinstance(found, Run), found
     step = found.steps[-1]
-    if state in {
-        out_of_scope,
-        a_persons_turn,
-    }:  # it still has to be allowed; then it is tested with the new command
+    if state in {out_of_scope, a_persons_turn}:  # extra.py still has to be allowed
         step = desk.go(allow=("extra.py",)).steps[-1]
     assert [one.command for one in step.evidence] == [OTHER], found.stop
     assert step.status is StepStatus.PROPOSED
 
 
-@pytest.mark.req("RN-6", "RN-8", "RN-10")
-@pytest.mark.parametrize(
-    "state", [state for state, said in STATES.items() if not all(said)], ids=lambda state: state.__name__
-)
-def test_another_path(root: Path, state: Callable[[Path], RunDesk]) -> None:
-    desk, said = state(root), STATES[state][1]
-    if said:
-        refused(desk, "allow", said, allow=("extra.py",))
-        return
+def allow_path(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
     found = give(desk, allow=("extra.py",))
     assert isinstance(found, Run), found
     assert found.allowed == ("extra.py",)
@@ -273,10 +278,7 @@ def test_another_path(root: Path, state: Callable[[Path], RunDesk]) -> None:
     assert "extra.py" in [one.base.path for one in specs]
 
 
-@pytest.mark.req("RN-10")
-@pytest.mark.parametrize("state", [failed_in_its_tests, failed_end_to_end, too_large, thrown_away, waiting])
-def test_retry_takes_both(root: Path, state: Callable[[Path], RunDesk]) -> None:
-    desk = state(root)
+def retry_with_both(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
     run = desk.go(retry=True, tests=(OTHER,), allow=("extra.py",))
     step = run.steps[0]
     assert (step.files, run.tests, run.allowed) == (2, (OTHER,), ("extra.py",)), run.stop

@@ -1,18 +1,14 @@
 """`ringi run` from a plan to commits, as a person sees it; and without one, as a script does."""
 
-import json
-import os
 import re
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from tests.fakes.signing import RealKey
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.screens import Screen
-from tests.helpers import accept_signers_in
 from tests.tables import each
 from tests.unit.runs.run_samples import RUN_ID, plan_of, step_of
 
@@ -45,17 +41,6 @@ def project(desk: Desk, tmp_path: Path) -> tuple[Desk, Path, str]:
     file.write_bytes(msgspec.json.encode(msgspec.structs.replace(plan, limits=limits)))
     role.write_text(SCRIPT)
     return desk, file, ROLE.format(role=role)
-
-
-def listed_key(desk: Desk, folder: Path) -> RealKey:
-    """One whose signatures count in the project."""
-    key = RealKey(folder, "key")
-    signers = Path(os.environ["XDG_CONFIG_HOME"]) / "ringi" / "allowed_signers"
-    signers.parent.mkdir(parents=True, exist_ok=True)
-    signers.write_text(f'hanako namespaces="ringi-approval" {key.public}\n')
-    signers.chmod(0o600)
-    accept_signers_in(desk.root)
-    return key
 
 
 def subjects(desk: Desk, branch: str) -> list[str]:
@@ -185,58 +170,3 @@ def test_a_request_can_be_written_and_wrong_uses_are_named(desk: Desk):
     in_place = desk.run("run", "Add a total", "--review", "forge", "--in-place")
     assert in_place.returncode == 2
     assert "leave out --in-place" in in_place.stderr
-
-
-@pytest.mark.req("RN-14")
-@walled
-def test_a_run_whose_tests_keep_failing_is_planned_anew_in_a_session(
-    project: tuple[Desk, Path, str], tmp_path: Path
-):
-    desk, file, role = project
-    wrong = tmp_path / "wrong.sh"
-    wrong.write_text("sed -i 's/a - b/a * b/' calc.py; echo >> calc.py\n")
-    with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", f"sh {wrong}", columns=100) as screen:
-        screen.wait(r"Approve\? \[y/n\]")
-        screen.type("y", enter=True)
-        screen.wait(f"→ ringi continue {RUN_ID} --retry")
-        assert screen.exit_code == 6
-    done = desk.process("run", "--again", RUN_ID)
-    assert done.returncode == 3, done.stderr
-    [session] = desk.json("status")["planning"]
-    whole = json.dumps(desk.json("status", "--session", session["sessionId"]))
-    assert RUN_ID in whole
-    assert "UNIT_TEST_FAILED" in whole
-    key = listed_key(desk, tmp_path)
-    done = desk.process("run", "--again", RUN_ID, "--with", role, "--sign", str(key.path))
-    assert done.returncode == 3, done.stderr
-    [anew] = [run for run in desk.json("status")["runs"] if run["run_id"] != RUN_ID]
-    found = desk.json("status", anew["run_id"])
-    assert (found["replaces"], found["stop"]["reason_code"]) == (RUN_ID, "APPROVAL_NEEDED")
-    assert found["steps"][0]["evidence"][0]["command"] == "python3 test_calc.py", "as in the plan before"
-
-
-@walled
-@pytest.mark.req("RN-4", "RN-8")
-def test_undo_of_a_run_that_waits_leaves_nothing_to_decide(project: tuple[Desk, Path, str]):
-    desk, file, role = project
-    with Screen.ringi(desk.root, "run", "--plan", str(file), "--with", role, columns=100, rows=40) as screen:
-        screen.wait(r"Approve\? \[y/n\]")
-        screen.type("y", enter=True)
-        screen.wait("2 finished steps wait for you[^$]*pprove all")
-        screen.type("q", enter=True)
-        screen.wait(f"→ ringi continue {RUN_ID}")
-        assert screen.exit_code == 3
-    home = desk.run().stdout
-    assert "Runs: 1" in home
-    assert "waiting" not in home, "its steps are decided with it"
-    with Screen.ringi(desk.root, "undo", RUN_ID, columns=100) as screen:
-        screen.wait(r"has committed nothing. Cancel it\? \[y/n\]")
-        screen.type("y", enter=True)
-        screen.wait("is cancelled")
-        assert screen.exit_code == 0
-    assert "Nothing waits for you." in desk.run().stdout
-    assert "ringi continue" not in desk.run("status", RUN_ID).stdout
-    assert desk.git("branch", "--list", "aiflow/*") == ""
-    status = desk.run("status", RUN_ID).stdout
-    assert "was not approved" in status
-    assert "waits for your approval" not in status

@@ -15,7 +15,7 @@ from ringi.plans.document import NewContent
 from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import StopCode
 from tests.functional.beside_desk import walled
-from tests.functional.desk import MENU, Desk
+from tests.functional.desk import Desk
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, by_step, git, project
 from tests.functional.screens import Screen
 from tests.functional.warm import RINGI
@@ -231,28 +231,6 @@ def test_a_dropped_hunk_takes_its_passed_tests_along(desk: RunDesk) -> None:
     require_failed(desk)
 
 
-@pytest.mark.req("RN-10", "RN-12")
-@walled
-def test_a_line_edited_twice_is_as_its_last_tests_say(desk: RunDesk) -> None:
-    """And what is put back as it was tested is tested."""
-    terminal = Desk(desk.root).terminal("review", "p1", "--plain")
-    terminal.answer(MENU, "e")
-    terminal.answer("As 2:14", "1:2")
-    terminal.answer("The line instead", "    return a * b")
-    assert "failed with exit code 1" in terminal.answer(MENU, "q")
-    terminal.end()
-    require_failed(desk)
-    amend(desk, "a + b", "b + a")
-    require_untested(desk)
-    amend(desk, "", "")
-    assert len(claims(said(desk))) > 10
-    amend(desk, "a + b", "b + a")
-    assert "failed" not in Desk(desk.root).run("amend", "p1", "--drop", "notes.md").stdout
-    found = said(desk)
-    assert len(claims(found)) > 10
-    assert '"Calc"' not in found["forge"]
-
-
 @pytest.mark.req("RN-10")
 @walled
 def test_who_is_killed_between_an_edit_and_its_tests_leaves_it_untested(desk: RunDesk) -> None:
@@ -263,29 +241,6 @@ def test_who_is_killed_between_an_edit_and_its_tests_leaves_it_untested(desk: Ru
         assert "version 2" in process.stdout.readline()
         process.kill()
     require_untested(desk, files=False)  # whoever commits next writes them
-
-
-@pytest.mark.req("RN-10", "RN-16")
-@walled
-def test_a_run_is_stopped_by_red_tests_whoever_tried_to_commit(desk: RunDesk) -> None:
-    plan_id, there = amend(desk, "a + b", "a * b"), Desk(desk.root)
-    with desk.open() as workspace:
-        approve(workspace.of_plan(plan_id), plan_id)
-    assert there.run("execute", "p1").returncode == 6
-    require_failed(desk)
-    for words in (["status", desk.run_id], ["report"]):
-        document = there.json(*words)
-        assert document["stop"]["reason_code"] == StopCode.UNIT_TEST_FAILED
-        assert document["errors"]["next_action"] == "ringi review p1"
-    assert "nothing was committed" in there.run("status", desk.run_id).stdout
-    [errors] = desk.root.glob(".agent/runs/*/*/errors.json")
-    assert json.loads(errors.read_text())["reason_code"] == StopCode.UNIT_TEST_FAILED
-    assert there.run("continue").returncode == 6
-    require_failed(desk)
-    # Once it is changed again, it waits for a decision as before.
-    amend(desk, "a + b", "b + a")
-    require_untested(desk)
-    assert there.json("status", desk.run_id)["stop"]["reason_code"] == StopCode.APPROVAL_NEEDED
 
 
 # Steps that were tested together.
@@ -327,20 +282,6 @@ def facts_of(desk: RunDesk) -> list[str]:
     """What is said of the tests of each step."""
     shown = Desk(desk.root).json("status", desk.run_id)["shown"]["steps"]
     return [one["facts"][-1] for one in shown]
-
-
-@pytest.mark.req("RN-10", "RN-12")
-@walled
-def test_what_was_tested_without_the_step_before_it_is_tested_with_it(two: RunDesk) -> None:
-    """The review tests on the branch, where the step before is not yet."""
-    assert "tests: exit code 0" in write(two, "p2", "b.py", "Y = 9\n")
-    assert facts_of(two) == ["tests: exit code 0", "changed since it was tested"]
-    assert carry_out(two, "S01", tested=False) == 0
-    assert facts_of(two) == ["tests: exit code 0", "changed since it was tested"]
-    assert carry_out(two, "S02") == 6
-    assert facts_of(two) == ["tests: exit code 0", "python3 test_calc.py failed"]
-    assert Desk(two.root).run("continue").returncode == 6
-    assert len(two.commits()) == 1
 
 
 @pytest.mark.req("RN-10", "RN-12")

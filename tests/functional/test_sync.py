@@ -12,7 +12,6 @@ import pytest
 
 from ringi.approvals.statement import NOTES
 from ringi.kernel.codec import blob_id
-from ringi.provenance.history import GitHistory
 from ringi.provenance.repository import GitRepository
 from tests.fakes.loopback import Handler, Loopback
 from tests.functional.desk import RINGI, Desk
@@ -164,25 +163,6 @@ class TestTwoPeople:
         assert "others kept pushing at the same moment" in done.stderr
         assert lines(team.one.root, BLOBS[0]) == ["mine"]
 
-    def test_ten_thousand(self, team: Team) -> None:
-        many = [blob_id(f"many {number}".encode(), like="0" * 40) for number in range(10_000)]
-        attach(team.one.root, "one", *many)
-        attach(team.two.root, "two", *many[:5_000])
-        assert "0 came, 10000 went" in synced(team.one)
-        assert "10000 came, 5000 went" in synced(team.two)
-        assert lines(team.hub, many[0]) == ["one", "two"]
-
-    def test_unrelated_notes_and_what_is_none(self, team: Team) -> None:
-        git(team.hub, "update-ref", NOTES, "main")  # a commit with other files
-        attach(team.one.root, "mine", BLOBS[0])
-        assert "1 went" in synced(team.one)
-        assert team.at_hub(BLOBS[0]) == ["mine"]
-        git(team.hub, "update-ref", NOTES, git(team.hub, "rev-parse", "main:a.txt").strip())
-        done = team.one.run("sync")
-        assert done.returncode == 1
-        assert f"{NOTES} there is not a commit" in done.stderr
-        assert lines(team.one.root, BLOBS[0]) == ["mine"]
-
 
 class TestRemotes:
     def test_the_one_that_git_would_choose(self, team: Team, tmp_path: Path) -> None:
@@ -208,19 +188,6 @@ class TestRemotes:
         assert done.returncode == 2
         assert "this repository has no remote" in done.stderr
 
-    def test_named_wrongly(self, team: Team, tmp_path: Path) -> None:
-        for name in ("nobody", "--", "-x"):
-            assert team.one.run("sync", "--", name).returncode == 2
-        done = team.one.run("sync", str(tmp_path / "nowhere"))
-        assert done.returncode == 1
-        assert "does not appear to be a git repository" in done.stderr
-        assert "Please make sure" not in done.stderr
-        synced(team.one, str(team.hub))
-        (tmp_path / "plain").mkdir()
-        done = Desk(tmp_path / "plain").run("sync")
-        assert done.returncode == 2
-        assert "neither a git repository" in done.stderr
-
     def test_out_of_reach(self, team: Team) -> None:
         git(team.one.root, "remote", "set-url", "origin", "http://127.0.0.1:1/hub")
         done = team.one.run("sync")
@@ -239,14 +206,6 @@ class TestRemotes:
         assert "ringi sync --no-push" in done.stderr
         assert lines(team.one.root, BLOBS[0]) == ["mine"]
         assert lines(team.one.root, BLOBS[1]) == ["theirs"]
-
-    def test_a_forced_push_is_not_repeated(self, team: Team) -> None:
-        """Somebody deleted the notes there: ours go there again."""
-        attach(team.one.root, "mine", BLOBS[0])
-        synced(team.one)
-        git(team.hub, "update-ref", "-d", NOTES)
-        assert "1 went" in synced(team.one)
-        assert team.at_hub(BLOBS[0]) == ["mine"]
 
 
 class TestEveryKindOfClone:
@@ -275,17 +234,6 @@ class TestEveryKindOfClone:
             assert "1 went" in synced(Desk(tmp_path / name))
             assert not git(tmp_path / name, "rev-list", "--objects", "--missing=print", NOTES).count("?")
         assert sorted(team.at_hub(BLOBS[0])) == ["mine", "partial", "shallow"]
-
-    def test_contents_that_git_left_out_are_fetched(self, team: Team, tmp_path: Path) -> None:
-        attach(team.one.root, "mine", *BLOBS)
-        synced(team.one)
-        git(team.hub, "config", "uploadpack.allowFilter", "true")
-        git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{team.hub}", "partial")
-        place = tmp_path / "partial"
-        git(place, "fetch", "-q", "origin", f"{NOTES}:{NOTES}")
-        assert GitHistory(place).notes(BLOBS) == {}
-        assert "origin has the same 8 notes" in synced(Desk(place))
-        assert GitHistory(place).notes(BLOBS) == dict.fromkeys(BLOBS, b"mine\n")
 
 
 class TestTheCloneIsLeftAlone:
@@ -375,23 +323,6 @@ class TestTheCloneIsLeftAlone:
         git(team.one.root, "remote", "set-url", "origin", "ssh://127.0.0.1:1/x")
         assert team.one.run("sync").returncode == 1
         assert mark.exists()
-
-    def test_a_header_of_the_clone_is_sent_once(self, team: Team) -> None:
-        """As continuous integration sets up its clones."""
-        asked: list[list[str]] = []
-
-        class Denies(Handler):
-            def do_GET(self) -> None:  # noqa: N802  # the name is the server's
-                asked.append(self.headers.get_all("X-Token") or [])
-                self.whole(404, "text/plain", b"")
-
-        with _Served(Denies) as server:
-            git(team.one.root, "config", f"http.{server.url}/.extraheader", "X-Token: secret")
-            git(team.one.root, "remote", "set-url", "origin", f"{server.url}/hub")
-            done = team.one.run("sync")
-        assert done.returncode == 1
-        assert asked[0] == ["secret"]
-        assert "secret" not in done.stdout + done.stderr
 
     def test_without_a_terminal_nobody_is_asked(self, team: Team) -> None:
         class Asks(Handler):

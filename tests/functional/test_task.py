@@ -172,19 +172,6 @@ def test_without_planning_it_is_one_step(root: Path, server: ModelServer):
     assert "## Install" in git(root, "show", f"{run['work_branch']}:README.md")
 
 
-@pytest.mark.req("PP-28", "PP-18")
-@walled
-def test_a_role_by_command_is_a_models_in_a_task(root: Path, server: ModelServer):
-    """Roles that a command has are the model's; nobody reviews if nobody is configured for it."""
-    desk = RunDesk(root)
-    key = str(desk.key().path)
-    configure(desk, server, roles={"implementer": {"command": "false"}, "planner": {"command": "false"}})
-    done = ringi(root, "run", "--models", REQUEST, "--sign", key, "--unattended", key)
-    assert done.returncode == 0, done.stderr
-    attempts = json.loads(done.stdout)["steps"][0]["attempts"]
-    assert [(one["role"], one["how"]) for one in attempts] == [("implementer", "model")]
-
-
 @pytest.mark.req("PP-28", "PP-20")
 def test_a_task_over_mcp_and_from_python_is_only_planned(
     root: Path, server: ModelServer, talk: Callable[..., RawClient]

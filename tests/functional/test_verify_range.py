@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from ringi.approvals.document import SignedAct
 from ringi.approvals.statement import NOTES
 from ringi.kernel.places import signatures_file
 from tests.functional.desk import RINGI
@@ -80,35 +79,6 @@ def test_one_byte_more_is_refused(work: Office) -> None:
     assert shown.splitlines()[-1] == "✗ Changed files: 1 signed, 1 by nobody; 1 not covered"
 
 
-def test_a_silent_squash_over_a_changed_file_is_the_runs_and_one_byte_more_is_red(work: Office) -> None:
-    """Its branch is gone, and so are the bytes that the run read and made."""
-    work.write("numbers.txt", f"zero\n{NUMBERS}")
-    work.commit("The same file")
-    for branch, more in (("plain", ""), ("more", "51\n"), ("within", "")):
-        work.git("checkout", "-q", "-B", branch, "main")
-        work.git("merge", "-q", "--squash", "work")
-        if branch == "within":
-            work.edit("numbers.txt", "forty\n", "forty!\n")
-        work.write("numbers.txt", (work.root / "numbers.txt").read_text() + more)
-        work.commit("All of it")
-        clone = work.cloned(f"of-{branch}", "--single-branch", "--branch", branch)
-        if branch == "plain":
-            assert clone.levels("HEAD")["numbers.txt"] == "signed"
-            clone.accepted("HEAD", "agents")
-        else:
-            shown = clone.refused("HEAD", "agents")
-            assert "✗ numbers.txt" in shown
-            assert "names no agent, but has lines that run run-1 wrote" in shown
-    # What comes after it is people's, also if they write the same again.
-    work.git("checkout", "-q", "plain")
-    work.edit("numbers.txt", "ten\n", "10\n")
-    work.commit("Back")
-    work.edit("numbers.txt", "\n10\n", "\nten\n11\n")
-    work.commit("And again")
-    assert work.levels("HEAD") == {"numbers.txt": "unassisted"}
-    work.accepted("HEAD", "agents")
-
-
 @pytest.mark.parametrize("same", [True, False], ids=["same-file", "other-file"])
 def test_a_merge_with_one_byte_more_is_red_and_a_commit_on_top_is_its_authors(
     work: Office, same: bool
@@ -130,89 +100,6 @@ def test_a_merge_with_one_byte_more_is_red_and_a_commit_on_top_is_its_authors(
     work.edit("numbers.txt", "\n50\n", "\n50\n51\n")
     work.commit("Mine")
     work.accepted("main..HEAD", "agents")
-
-
-def test_who_changes_other_lines_of_a_file_that_a_run_wrote_to_is_not_doubted(work: Office) -> None:
-    """The run was approved and is not merged yet."""
-    work.write("numbers.txt", f"zero\n{NUMBERS}")
-    work.commit("The same file")
-    work.edit("numbers.txt", "\n20\n", "\ntwenty\n")
-    work.edit("numbers.txt", "\n10\n", "\n10.0\n")
-    work.commit("Mine")
-    assert work.levels("HEAD") == {"numbers.txt": "unassisted"}
-    work.accepted("HEAD", "agents")
-
-
-def test_a_byte_of_an_approval_is_changed(work: Office) -> None:
-    """In each note that has it: one good copy would be enough."""
-    for path in ("new.txt", "numbers.txt"):
-        blob = work.id(f"work:{path}")
-        note = work.git("notes", "--ref", NOTES, "show", blob).replace("eyJ", "eyK", 1)
-        work.git("notes", "--ref", NOTES, "add", "-f", "-F", "-", blob, stdin=note.encode())
-    shown = work.refused("main..work")
-    assert "✗ new.txt" in shown
-    assert "a note on it does not count" in shown
-
-
-def test_rebased_over_a_change_of_the_same_file(work: Office) -> None:
-    work.write("numbers.txt", "zero\n" + NUMBERS)
-    work.commit("The same file")
-    work.git("rebase", "-q", "main", "work")
-    clone = work.cloned("clone")
-    assert clone.levels("origin/main..HEAD") == {"new.txt": "signed", "numbers.txt": "signed"}
-    assert "signed by alice, replayed on newer bytes" in clone.accepted("origin/main..HEAD")
-    work.edit("numbers.txt", "forty", "four")
-    work.commit(f"A little more{AGENT}", "--amend")
-    assert work.levels("main..work")["numbers.txt"] == "none"
-
-
-def test_rebased_over_a_change_beside_the_approved_lines(work: Office) -> None:
-    work.edit("numbers.txt", "\n8\n", "\neight\n")
-    work.commit("Beside it")
-    work.git("rebase", "-q", "main", "work")
-    assert work.cloned("clone").levels("origin/main..HEAD")["numbers.txt"] == "signed"
-
-
-def test_a_revert_is_covered_by_an_approved_undo(work: Office) -> None:
-    work.git("checkout", "-q", "work")
-    work.git("revert", "--no-edit", "HEAD")
-    work.commit(f"Take it back{AGENT}", "--amend")
-    assert work.levels("work^..work") == {"new.txt": "none", "numbers.txt": "none"}
-    work.approve("work^", "work", act=SignedAct.UNDO, at=AT.replace("03:04", "03:06"))
-    work.accepted("work^..work")
-    work.accepted("work~2..work")
-    # What was taken back does not come again without a new approval.
-    work.git("reset", "-q", "--hard", "work^")
-    assert "was taken back later" in work.refused("work^..work")
-
-
-def test_an_octopus_merge_and_an_empty_commit(work: Office) -> None:
-    for name in ("one", "two"):
-        work.git("checkout", "-q", "-b", name, "main")
-        work.write(f"{name}.txt", f"{name}\n")
-        work.commit(f"{name}{AGENT}")
-        work.approve(f"{name}^", name)
-    work.git("checkout", "-q", "main")
-    work.git("merge", "-q", "-m", "All", "one", "two", "work")
-    work.commit("Nothing")
-    assert work.levels("HEAD^..HEAD") == {}
-    assert "✓ Nothing differs" in work.accepted("HEAD")
-    assert set(work.levels(f"{work.base}..HEAD").values()) == {"signed", "unassisted"}
-    work.accepted(f"{work.base}..HEAD", "agents")
-
-
-def test_a_merge_does_not_cover_what_nobody_approved(office: Office) -> None:
-    office.git("checkout", "-q", "-b", "work")
-    office.edit("numbers.txt", "\n10\n", "\nten\n")
-    office.commit(f"Step{AGENT}")
-    office.git("checkout", "-q", "main")
-    office.edit("numbers.txt", "\n40\n", "\nforty\n")
-    office.commit("Mine")
-    office.git("merge", "-q", "--no-ff", "-m", "Merge", "work")
-    shown = office.refused(f"{office.base}..HEAD", "agents")
-    assert "changed it with an agent" in shown
-    office.approve("work^", "work")
-    office.accepted(f"{office.base}..HEAD", "agents")
 
 
 # Kinds of files.
@@ -246,22 +133,6 @@ def test_a_name_that_is_no_text(office: Office) -> None:
         file.write(b"x")
     office.commit(f"Bytes{AGENT}")
     assert office.levels("main..work") == {"\\xff.txt": "none"}
-
-
-def test_deleted_and_made_again(office: Office) -> None:
-    office.git("checkout", "-q", "-b", "work")
-    for step, text in enumerate(["x\n", None, "y\n"]):
-        if text is None:
-            office.git("rm", "-q", "docs/page.md")
-        else:
-            office.write("docs/page.md", text)
-        office.commit(f"Step {step}{AGENT}")
-        office.approve("HEAD^", "HEAD")
-    office.git("checkout", "-q", "main")
-    office.git("merge", "-q", "--squash", "work")
-    office.commit("All of it")
-    clone = office.cloned("clone", "--single-branch", "--branch", "main")
-    assert clone.levels("HEAD") == {"docs/page.md": "signed"}
 
 
 # Whose signatures count.
@@ -320,54 +191,7 @@ def test_ones_own_list_counts_too(office: Office, isolated: Path) -> None:
     assert "signed by bob" in office.accepted("main..work")
 
 
-def test_a_persons_own_signed_commit(office: Office) -> None:
-    office.git("config", "gpg.format", "ssh")
-    office.git("config", "user.signingkey", str(office.alice.path))
-    office.git("checkout", "-q", "-b", "work")
-    office.write("new.txt", "new\n")
-    mine = office.commit("Mine", "-S")
-    shown = office.accepted("main..work")
-    assert f"own signed commit {mine[:12]} of alice" in shown
-    office.commit(f"Mine?{AGENT}", "-S", "--amend")
-    office.refused("main..work", "agents")
-
-
-def test_two_people_approve_at_once_and_their_notes_are_merged(work: Office) -> None:
-    work.write(SIGNERS, line("alice", work.alice) + line("bob", work.bob))
-    work.commit("Bob too")
-    mine = work.id(NOTES)
-    work.git("checkout", "-q", "-b", "more", "work")
-    work.write("bobs.txt", "bob\n")
-    work.commit(f"More{AGENT}")
-    work.git("update-ref", "-d", NOTES)
-    work.approve("work", "more", work.bob)
-    work.approve("main", "main", work.bob)
-    work.git("update-ref", "refs/notes/theirs", mine)
-    work.git("notes", "--ref", NOTES, "merge", "-q", "-s", "cat_sort_uniq", "refs/notes/theirs")
-    work.git("rebase", "-q", "main", "more")
-    assert set(work.cloned("clone").levels("origin/main..HEAD").values()) == {"signed"}
-
-
 # Kinds of clones.
-
-
-def test_without_notes_it_says_how_to_fetch_them(work: Office) -> None:
-    clone = work.cloned("clone", notes=False)
-    shown = clone.refused("main..origin/work", "agents")
-    assert "This clone has no notes" in shown
-    assert "→ ringi sync" in shown
-    assert f"→ git fetch origin {NOTES}:{NOTES}" in shown
-    clone.git("fetch", "-q", "origin", f"{NOTES}:{NOTES}")
-    clone.accepted("main..origin/work", "agents")
-
-
-def test_a_shallow_clone_fails_closed(work: Office) -> None:
-    clone = work.cloned("clone", "--depth", "2", "--branch", "work")
-    shown = clone.refused("HEAD", "agents")
-    assert "shallow" in shown
-    assert "→ git fetch --unshallow" in shown
-    clone.git("fetch", "-q", "--unshallow")
-    clone.accepted("HEAD", "agents")
 
 
 def test_a_bare_clone_and_a_partial_one(work: Office) -> None:
@@ -390,18 +214,6 @@ def test_a_clone_that_lacks_the_list_of_signers_is_not_guessed_at(work: Office) 
     done = partial.desk.run("verify", "origin/main..origin/work")
     assert done.returncode == 1
     assert f"the contents of {SIGNERS} are missing" in done.stderr
-
-
-def test_a_report_never_fails_and_counts_what_was_typed(office: Office) -> None:
-    office.git("checkout", "-q", "-b", "work")
-    office.write("new.txt", "new\n")
-    office.commit(f"New{AGENT}")
-    shown = office.accepted("main..work", "report")
-    assert "✗ new.txt" in shown
-    assert shown.splitlines()[-1].startswith("! Changed files: 1 by nobody.")
-    office.approve("main", "work", typed=True)
-    assert "typed by whoever, not proven here" in office.accepted("main..work", "report")
-    assert "whoever typed the approval" in office.refused("main..work", "agents")
 
 
 def test_nothing_is_written_to_the_clone_and_nothing_of_it_runs(work: Office) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ringi.approvals.forge import ForgeKind, Item, ItemKind, Project, ReviewHow, ReviewProof
 from ringi.approvals.statement import NOTES
-from tests.functional.range_desk import AGENT, NUMBERS, Clone, Office
+from tests.functional.range_desk import AGENT, Clone, Office
 from tests.support.forge_server import ForgeServer, Repo, ReviewGiven
 
 pytestmark = [
@@ -109,51 +109,6 @@ def test_the_merged_change_is_covered_and_one_byte_more_is_not(team: Team) -> No
     assert "has no notes" not in bare.desk.run("verify", "HEAD").stdout
     told = bare.desk.run("verify", "HEAD", "--reviews", **team.forge.environment("ci"))
     assert (told.returncode, "This clone has no notes" in told.stdout) == (0, True)
-
-
-@pytest.mark.parametrize("change", ["", "dismissed", "no access"])
-def test_a_squash_that_names_no_agent_is_still_the_runs(team: Team, change: str) -> None:
-    team.note()
-    if change == "dismissed":
-        team.repo.dismiss(team.number, team.given)
-    elif change == "no access":
-        team.repo.members["alice"] = "read"
-    clone, more = team.squashed(agent=""), team.squashed("more", "!", agent="")
-    assert team.levels(clone) == {"typed"}
-    assert team.levels(more) == {"typed", "none"}
-    asked, longer = team.ask(clone, "--reviews"), team.ask(more, "--reviews")
-    assert (asked.returncode, longer.returncode) == (6 if change else 0, 6)
-    assert team.levels(clone, "--reviews") == {"none" if change else "confirmed"}
-    files = {file["path"]: file for file in json.loads(longer.stdout)["files"]}
-    assert files["new.txt"]["level"] == "none"
-    assert "run run-1 changed this file from the same bytes to others" in " ".join(files["new.txt"]["why"])
-
-
-@pytest.mark.parametrize("more", ["", "51\n"])
-def test_a_silent_squash_over_a_changed_file_is_covered_by_the_review_without_a_byte_more(
-    team: Team, more: str
-) -> None:
-    """Two steps changed it; what was between them is nowhere any more."""
-    team.note()
-    office = team.office
-    office.git("checkout", "-q", "main")
-    office.write("numbers.txt", f"zero\n{NUMBERS}")
-    office.commit("The same file")
-    office.git("merge", "-q", "--squash", "work")
-    office.write("numbers.txt", (office.root / "numbers.txt").read_text() + more)
-    office.commit("Spell the numbers")
-    clone = office.cloned("clone", "--single-branch")
-    clone.git("remote", "set-url", "origin", team.repo.git_url)
-    done = team.ask(clone, "--reviews")
-    assert done.returncode == (6 if more else 0), done.stdout
-    levels = {file["path"]: file["level"] for file in json.loads(done.stdout)["files"]}
-    assert levels == {"new.txt": "confirmed", "numbers.txt": "none" if more else "confirmed"}
-
-
-def test_a_review_that_was_taken_back_counts_no_more(team: Team) -> None:
-    team.note()
-    team.repo.dismiss(team.number, team.given)
-    assert team.levels(team.squashed(), "--reviews") == {"none"}
 
 
 def test_whoever_has_no_access_any_more_confirms_nothing(team: Team) -> None:

@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 
 from ringi.approvals.forge import ForgeKind, Project
-from ringi.engine.run_state import RunPhase
-from ringi.errors import Busy, ForgeRejected, ForgeUnreachable, NoChannel
+from ringi.errors import Busy, ForgeUnreachable, NoChannel
 from ringi.forges.configured_watch import watching_lock
 from ringi.forges.document import ForgeReview
 from ringi.forges.port import ChangeRequests, CodeHost
 from ringi.forges.watch import LONGEST_PAUSE, watch
 from ringi.forges.watch_project import Standing
-from ringi.runs.document import Run, StopCode
+from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions
 from tests.fakes.people import AgentAtWork
 from tests.functional.run_desk import FIX, a_plan, a_step
@@ -40,16 +39,6 @@ def offered(desk: WatchDesk) -> ChangeThing:
     return desk.repo.changes[run.offer.number]
 
 
-@gitlab
-def test_a_change_that_was_approved_and_merged_at_once(desk: WatchDesk):
-    """Before anybody looked here."""
-    change = offered(desk)
-    desk.repo.review(change.number, "bob", "approve")
-    desk.repo.merge(change.number, squash=True)
-    assert desk.round().standing == {desk.run_id: Standing.OVER}
-    assert desk.run().phase is RunPhase.COMPLETED
-
-
 @github
 def test_a_change_that_was_merged_without_an_approval(desk: WatchDesk):
     change = offered(desk)
@@ -64,20 +53,6 @@ def test_a_change_that_was_merged_without_an_approval(desk: WatchDesk):
     assert f"ringi cancel {desk.run_id}" in progress
 
 
-@github
-def test_nothing_is_decided_about_a_change_that_was_closed(desk: WatchDesk):
-    change = offered(desk)
-    desk.repo.review(change.number, "bob", "approve")
-    desk.repo.close(change)
-    assert desk.round().standing == {desk.run_id: Standing.WAITS}
-    [said] = desk.said()
-    assert said.startswith("stands: ")
-    assert f"ringi cancel {desk.run_id}" in said
-    assert state(desk.run()) == ["proposed"]
-    change.open = True
-    assert desk.round().standing == {desk.run_id: Standing.OVER}
-
-
 @gitlab
 def test_commits_of_somebody_else_on_the_branch_are_not_approved(desk: WatchDesk):
     change = offered(desk)
@@ -89,21 +64,6 @@ def test_commits_of_somebody_else_on_the_branch_are_not_approved(desk: WatchDesk
     assert "nothing is approved" in said
     assert state(desk.run()) == ["proposed"]
     assert desk.repo.tip(change.head) == theirs
-
-
-@github
-def test_the_branch_was_deleted_there(desk: WatchDesk):
-    change = offered(desk)
-    desk.repo.delete_branch(change.head)
-    desk.repo.review(change.number, "alice", "request_changes", "Say more")
-    desk.round()
-    run = desk.run()
-    assert run.stop
-    assert run.stop.reason_code is StopCode.BRANCH_MOVED
-    assert desk.repo.tip(change.head) == ""
-    assert any("it was deleted" in line for line in desk.said())
-    # Nothing is lost: the step was made again with the words.
-    assert desk.file_in_copy(run, "calc.py").endswith("# more\n")
 
 
 class _Dismissing:
@@ -140,19 +100,6 @@ def test_a_review_that_is_dismissed_between_the_look_and_the_execution(desk: Wat
     [said] = desk.said()
     assert said.startswith("refused: bob@")
     assert state(desk.run()) == ["proposed"]
-
-
-@gitlab
-def test_a_token_that_is_revoked_in_the_middle(desk: WatchDesk, monkeypatch: pytest.MonkeyPatch):
-    change = offered(desk)
-    desk.repo.review(change.number, "bob", "approve")
-    token = desk.forge.users["ringi"].token
-    desk.forge.revoke("ringi")
-    with pytest.raises(ForgeRejected):
-        desk.round()
-    assert state(desk.run()) == ["proposed"]
-    desk.forge.users["ringi"].token = token
-    assert desk.round().standing == {desk.run_id: Standing.OVER}
 
 
 @github

@@ -8,7 +8,7 @@ from ringi.approvals.document import ProofKind
 from ringi.approvals.forge import ForgeKind
 from ringi.forges.watch_project import Standing
 from ringi.sessions.document import ApprovalPending, SessionView
-from tests.functional.watch_desk import WatchDesk, alike, each_forge, github, gitlab, watch_desk
+from tests.functional.watch_desk import WatchDesk, alike, each_forge, github, watch_desk
 
 pytestmark = pytest.mark.req("PP-10")
 
@@ -67,20 +67,6 @@ def test_answers_on_the_issue_carry_a_session_on_to_its_plan(desk: WatchDesk):
     assert any("by alice" in one for one in sources)
     assert desk.round().standing == {session_id: Standing.WAITS}
     assert desk.said() == []
-
-
-@gitlab
-def test_a_comment_that_leaves_out_a_question_waits_as_a_whole(desk: WatchDesk):
-    session_id = begun(desk)
-    desk.repo.comment(desk.issue, "alice", "2. python3 test_calc.py")
-    desk.round()
-    assert desk.said() == []
-    desk.repo.comment(desk.issue, "alice", "1. A second")
-    desk.round()
-    assert [line.split()[-1] for line in desk.said() if "answered" in line] == ["q-1", "q-2"]
-    with desk.open() as workspace:
-        questions = workspace.planning.get(session_id).session.questions
-    assert [one.answer for one in questions][:2] == ["A second", "python3 test_calc.py"]
 
 
 @github
@@ -154,33 +140,6 @@ def test_a_comment_with_its_digits_approves_the_plan_and_the_run_begins(desk: Wa
         assert workspace.store.processes.feedback(run_id) == ()
 
 
-@github
-def test_the_account_of_the_run_answers_no_questions(desk: WatchDesk):
-    session_id = begun(desk)
-    desk.repo.comment(desk.issue, "ringi", "1. Yes\n2. Yes")
-    desk.round()
-    [said] = desk.said()
-    assert said.startswith("ignored: ringi@")
-    assert "is the account that the run works with" in said
-    with desk.open() as workspace:
-        assert all(one.answer is None for one in workspace.planning.get(session_id).session.questions)
-    desk.round()
-    assert desk.said() == []
-
-
-@alike
-def test_who_says_yes_and_no_to_a_plan_has_not_approved_it(desk: WatchDesk):
-    session_id = answered(desk)
-    desk.said()
-    with desk.open() as workspace:
-        digest = workspace.planning.request(session_id).digest
-    desk.repo.comment(desk.issue, "bob", f"/ringi approve {digest[:16]}\n/ringi reject Measure it first")
-    assert desk.round().standing == {session_id: Standing.WAITS}
-    [said] = desk.said()
-    assert said.startswith("ignored: not understood: /ringi approve ")
-    assert isinstance(view(desk, session_id).pending, ApprovalPending)
-
-
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -205,20 +164,3 @@ def test_an_approval_that_is_none_is_said_once_here_and_in_the_comment(desk: Wat
     desk.repo.comment(desk.issue, "bob", "/ringi reject Measure it first")
     desk.round()
     assert "not understood: " not in desk.comments()[0]
-
-
-@alike
-def test_an_answer_to_what_is_not_asked_is_said_once(desk: WatchDesk):
-    session_id = begun(desk)
-    desk.repo.comment(desk.issue, "stranger", "7. yes")
-    desk.repo.comment(desk.issue, "bob", "7. yes")
-    for expected in (1, 0):
-        assert desk.round().standing == {session_id: Standing.WAITS}
-        said = desk.said()
-        assert len(said) == expected
-        assert all(line.startswith("ignored: not understood: 7. yes (by @bob)") for line in said)
-        assert all(line.endswith("begins with 1.") for line in said)
-        [progress] = desk.comments()
-        assert progress.count("begins with 1.") == 1
-    with desk.open() as workspace:
-        assert all(one.answer is None for one in workspace.planning.get(session_id).session.questions)
