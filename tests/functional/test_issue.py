@@ -20,6 +20,7 @@ from tests.functional.issue_desk import IssueDesk, issue_desk
 from tests.functional.mcp_desk import RawClient, talks
 from tests.functional.planning_desk import plain
 from tests.functional.run_desk import a_plan, a_step
+from tests.tables import each
 
 talk = talks
 pytestmark = pytest.mark.req("PP-20")
@@ -204,20 +205,22 @@ def refused(desk: IssueDesk, named: str, *words: str) -> list[str]:
     return [one for one in words if one not in f"{document} {desk.told}"]
 
 
-def test_an_issue_of_another_project_is_refused(github: IssueDesk):
-    github.forge.project("acme/other", None, {"ringi": "write"})
-    assert refused(github, f"{github.forge.url}/acme/other/issues/1", "acme/other", "forge.remote") == []
-
-
-def test_a_closed_issue_is_refused(github: IssueDesk):
-    issue = github.repo.issue("alice", "Fix it", "It is wrong.")
-    github.repo.close(issue)
-    assert refused(github, f"#{issue.number}", "it is closed") == []
-
-
-def test_what_is_no_issue_is_refused(github: IssueDesk):
-    assert refused(github, github.repo.url, "names no issue") == []
-    assert refused(github, "not-an-issue", "not-an-issue") == []
+@each(
+    ("named", "words"),
+    [
+        ("{forge}/acme/other/issues/1", ("acme/other", "forge.remote")),
+        ("#1", ("it is closed",)),
+        ("{forge}/acme/app", ("names no issue",)),
+        ("not-an-issue", ("not-an-issue",)),
+    ],
+)
+def test_what_is_no_open_issue_of_the_project_is_refused(
+    github: IssueDesk, named: str, words: tuple[str, ...]
+):
+    if not github.repo.issues:
+        github.forge.project("acme/other", None, {"ringi": "write"})
+        github.repo.close(github.repo.issue("alice", "Fix it", "It is wrong."))
+    assert refused(github, named.format(forge=github.forge.url), *words) == []
 
 
 # A change.

@@ -17,7 +17,7 @@ import pytest
 from ringi.kernel.places import places_of
 from ringi.ledger.connection import connect
 from ringi.ledger.migrations import MIGRATIONS
-from tests.functional.desk import MENU, RINGI, Desk, Terminal
+from tests.functional.desk import RINGI, Desk, Terminal
 from tests.functional.mcp_desk import RawClient, approve, talks
 
 talk = talks
@@ -374,24 +374,3 @@ def test_a_conflict_with_the_user_is_open(talk, repo: Path):
     assert client.fine("plan_wait", plan_id=name, seconds=30)["outcome"] == "approved"
     client.fine("plan_execute", plan_id=name)
     assert path.read_text() == lines.replace("line 3\n", "mine and agent\n")
-
-
-def test_the_user_decides_a_conflict_while_the_agent_waits(talk, repo: Path):
-    path = repo / "lines.txt"
-    path.write_text("one\ntwo\nthree\n")
-    client = talk()
-    client.greet()
-    content = "one\nagent\nthree\n"
-    name = client.waiting_plan({"kind": "write", "path": "lines.txt", "content": content})
-    path.write_text("one\nmine\nthree\n")
-    waiting = client.begin("plan_wait", plan_id=name, seconds=60)
-    with Terminal(repo, ["review", name, "--plain"], {}) as terminal:
-        terminal.answer(MENU, ">")
-        terminal.answer(MENU, "a")
-        assert terminal.end()[0] == 0
-    first = client.hear(waiting)["result"]["structuredContent"]
-    assert first["version"] == 2
-    while client.fine("plan_wait", plan_id=name, seconds=30)["call_again"]:
-        pass
-    assert client.fine("plan_get_state", plan_id=name)["status"] == "completed"
-    assert path.read_text() == content

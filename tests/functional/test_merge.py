@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.functional.desk import MENU, Desk
+from tests.functional.desk import Desk
 from tests.functional.screens import Screen
 
 LINES = "".join(f"line {number}\n" for number in range(1, 41))
@@ -92,24 +92,6 @@ def test_a_conflict_is_a_hunk_to_decide(shop: Desk, review) -> None:
     screen.press("a")
     assert screen.exit_code == 0
     assert now(shop) == text(l3="agent", l20="agent too").encode()
-
-
-def test_a_conflict_in_a_dialogue(shop: Desk) -> None:
-    name = shop.agent(sed(l3="agent", l30="agent 30"))
-    mine(shop, text(l3="mine", l30="mine 30"))
-    terminal = shop.terminal("review", name, "--plain")
-    first = terminal.answer(MENU, "a")
-    assert "  | line 3\n" in first
-    assert "  < mine\n" in first
-    assert "  > agent\n" in first
-    assert "2 conflicts" in terminal.answer(MENU, ">")
-    assert "  < mine 30\n" in terminal.answer(MENU, "e")
-    terminal.answer("The line instead", "both")
-    seen = terminal.answer(MENU, "a")
-    assert "! -mine\n" in seen
-    assert "deletes 2 lines you wrote meanwhile (marked !)" in seen
-    assert terminal.end()[0] == 0
-    assert now(shop) == text(l3="agent", l30="both").encode()
 
 
 def test_killed_between_merge_and_approval(shop: Desk, review) -> None:

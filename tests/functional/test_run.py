@@ -163,8 +163,11 @@ def test_what_a_role_does_wrong(root: Path, script: str, code: StopCode, phase: 
     ("spoil", "code"),
     [
         ("echo x >> calc.py", StopCode.DIRTY_WORKTREE),
+        ("git checkout -q --detach", StopCode.DETACHED_HEAD),
+        ("git checkout -q --orphan new && git rm -rfq .", StopCode.UNBORN_BRANCH),
         ("rm -rf .git", StopCode.NO_GIT),
         ("git branch aiflow/RQ-20260101-001/20260101-000000", StopCode.WORK_BRANCH_EXISTS),
+        ("git branch -m other", StopCode.BASE_BRANCH_MISSING),
     ],
 )
 def test_a_repository_that_is_not_ready(root: Path, spoil: str, code: StopCode):
@@ -477,3 +480,29 @@ def test_a_step_that_only_looks_stops_at_what_it_finds(root: Path):
     assert run.stop is not None
     assert (run.phase, run.stop.reason_code) == (RunPhase.NEEDS_INPUT, StopCode.REVIEW_FINDINGS)
     assert "it subtracts" in run.stop.message
+
+
+def test_a_copy_that_its_role_deleted(root: Path):
+    desk = RunDesk(root, implementer="rm -rf ./* .git .gitignore")
+    desk.start(a_plan(a_step(1)))
+    run = desk.go()
+    assert run.stop is not None
+    assert run.stop.reason_code in {StopCode.COPY_LOST, StopCode.OUT_OF_SCOPE}, run.stop
+    again = RunDesk(root, implementer=FIX)
+    again.run_id = desk.run_id
+    assert again.go(retry=True).steps[0].status is StepStatus.PROPOSED
+
+
+@pytest.mark.req("RN-8", "RN-10")
+def test_a_regression_criterion_needs_an_end_to_end_test(root: Path):
+    criteria = [{"id": f"AC-{n:02}", "given": "g", "when": "w", "then": "t", "type": "regression"}
+                for n in (1, 2, 3)]  # fmt: skip
+    desk = RunDesk(root, implementer=FIX)
+    desk.start(
+        a_plan(
+            a_step(1),
+            context={"acceptance_criteria": criteria},
+            gates={"require_e2e_for_regression_ac": True},
+        )
+    )
+    assert stopped(desk) is StopCode.E2E_REQUIRED

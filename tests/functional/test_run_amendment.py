@@ -219,7 +219,7 @@ def give(desk: RunDesk, **options: Any) -> Run | str:
     return run
 
 
-def refused(desk: RunDesk, option: str, said: str, **options: Any) -> None:
+def assert_refused(desk: RunDesk, option: str, said: str, **options: Any) -> None:
     """It is said what would do it, and nothing is half recorded."""
     before = desk.run()
     found = give(desk, **options)
@@ -241,20 +241,20 @@ def test_each_option_acts_or_is_refused_with_the_command_that_would(
     desk, (of_tests, of_paths) = state(root), STATES[state]
     with rewinding(root.parent) as rewind:
         if of_tests:
-            refused(desk, "test", of_tests, tests=(OTHER,))
+            assert_refused(desk, "test", of_tests, tests=(OTHER,))
         else:
-            add_test(desk, state)
+            assert_test_is_added(desk, state)
         rewind()
         if of_paths:
-            refused(desk, "allow", of_paths, allow=("extra.py",))
+            assert_refused(desk, "allow", of_paths, allow=("extra.py",))
         else:
-            allow_path(desk, state)
+            assert_path_is_allowed(desk, state)
         if state in RETRIED:
             rewind()
-            retry_with_both(desk, state)
+            assert_retry_takes_both(desk, state)
 
 
-def add_test(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
+def assert_test_is_added(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
     found = give(desk, tests=(OTHER,))
     assert isinstance(found, Run), found
     step = found.steps[-1]
@@ -264,7 +264,7 @@ def add_test(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
     assert step.status is StepStatus.PROPOSED
 
 
-def allow_path(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
+def assert_path_is_allowed(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
     found = give(desk, allow=("extra.py",))
     assert isinstance(found, Run), found
     assert found.allowed == ("extra.py",)
@@ -278,7 +278,7 @@ def allow_path(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
     assert "extra.py" in [one.base.path for one in specs]
 
 
-def retry_with_both(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
+def assert_retry_takes_both(desk: RunDesk, state: Callable[[Path], RunDesk]) -> None:
     run = desk.go(retry=True, tests=(OTHER,), allow=("extra.py",))
     step = run.steps[0]
     assert (step.files, run.tests, run.allowed) == (2, (OTHER,), ("extra.py",)), run.stop

@@ -24,6 +24,7 @@ FIXED = CALC.replace("a - b", "a + b")
 PATCH = (
     "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"
 )
+WRONG = PATCH.replace("-    return a - b", "-    return b")
 
 
 @pytest.fixture
@@ -141,3 +142,17 @@ def test_a_person_is_asked_before_a_model_goes_on_after_a_call_without_an_end(ro
         assert "nobody knows" in run.stop.message
         assert "ringi recover" in run.stop.message
         assert len(server.requests) == 1, "the model is not asked what only a person can see"
+
+
+@pytest.mark.req("PP-9", "PP-20")
+def test_a_revision_waits_if_a_person_wants_to_approve_it(root: Path) -> None:
+    planning = {"reflection": {"depth": "shallow"}, "revision": {"require_human_approval": True}}
+    with ModelServer([Say({"patch": WRONG})]) as server:
+        desk = desk_with(root, server, planning=planning)
+        desk.start(a_plan(a_step(1)))
+        assert stopped(desk.go()) is StopCode.REVISION_WAITS
+        assert stopped(desk.go()) is StopCode.REVISION_WAITS
+    with desk.open() as workspace:
+        (process,) = workspace.store.processes.of(desk.run_id)
+    assert process.proposed
+    assert process.revised == 0

@@ -260,34 +260,7 @@ def test_specs_may_be_wrapped_and_come_from_standard_input(desk: Desk) -> None:
     assert failing(desk, "specs", "p1", "--file", empty)[1]["error"]["code"] == "invalid_specs"
 
 
-def test_usage_of_propose(desk: Desk, quick: Quick, tmp_path: Path) -> None:
-    (tmp_path / "plan.md").write_text(TEXT)
-    (tmp_path / "empty.md").write_text("\n\n")
-    text = str(tmp_path / "plan.md")
-    specs = specs_file(desk, NOTES)
-    for words, code, error in [
-        (("--extract",), 2, "usage"),
-        ((text, "--trigger", "refactor"), 2, "usage"),
-        ((text, "--extract", "--specs", specs), 2, "usage"),
-        (("--specs", specs, "--trigger", "refactor"), 2, "usage"),
-        (("--specs", specs, "--normalise"), 2, "usage"),
-        ((str(tmp_path / "empty.md"),), 6, "empty_plan"),
-        ((str(tmp_path / "missing.md"),), 2, "not_found"),
-    ]:
-        found, said = quick("propose", *words)
-        assert (found, said["error"]["code"]) == (code, error), words
-    assert quick("propose", "--title", "Only a title")[1]["title"] == "Only a title"
-    assert quick("propose", text, "--specs", specs)[1]["title"] == "Greet politely"
-
-
 # --- looking --------------------------------------------------------------------------------------
-
-
-@each("form", ["patch", "workspace-edit"])
-def test_a_patch_leaves_nothing_out_in_silence(desk: Desk, quick: Quick, form: str) -> None:
-    for other in (spec("run", argv=["true"]), spec("read", "README.md"), spec("mkdir", "empty")):
-        code, said = quick("show", propose(desk, NOTES, other), "--as", form)
-        assert (code, said["error"]["code"]) == (6, "no_such_form"), other
 
 
 @each("sign", ["\x7f", "\x9b", "\u202e", "\u2066"])

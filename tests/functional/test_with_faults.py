@@ -89,17 +89,6 @@ def test_a_project_can_have_any_name(home: HomeDesk, name: str) -> None:
     assert "mine" not in (root / "README.md").read_text()
 
 
-def test_a_workspace_that_is_a_subfolder_of_a_repository(home: HomeDesk) -> None:
-    inner = home.root / "packages" / "one"
-    (inner / ".agent").mkdir(parents=True)
-    (inner / "a.txt").write_text("a\n")
-    desk = Desk(inner)
-    done = desk.process("with", "--", "sh", "-c", "echo b > b.txt")
-    assert done.returncode == 0, told(done)
-    assert desk.json("show", "p1")["state"]["previews"]["files"] == ["b.txt"]
-    assert not (inner / "b.txt").exists()
-
-
 def test_a_project_on_another_file_system(home: HomeDesk) -> None:
     shm = Path("/dev/shm")  # that is the point
     if not shm.is_dir() or shm.stat().st_dev == home.root.stat().st_dev:
@@ -183,8 +172,7 @@ def few_files(desk: Desk) -> None:
 MANY = "mkdir out; for n in 1 2 3 4; do echo $n > out/$n; done; echo mine > mine.txt"
 
 
-@pytest.mark.parametrize("way", ["deleted", "ignored"])
-def test_more_files_than_a_plan_can_have_stay_in_the_copy(home: HomeDesk, way: str) -> None:
+def test_more_files_than_a_plan_can_have_stay_in_the_copy(home: HomeDesk) -> None:
     few_files(home)
     with untouched(home.root):
         done = home.process("with", "--check", "false", "--", "sh", "-c", MANY)
@@ -198,13 +186,9 @@ def test_more_files_than_a_plan_can_have_stay_in_the_copy(home: HomeDesk, way: s
     again = home.process("doctor", "--repair")
     assert (again.returncode, "4 are in out/" in again.stdout, "fixed:" in again.stdout) == (1, True, False)
     assert "The work of sh is not a plan yet." in home.process().stdout
-    if way == "deleted":
-        shutil.rmtree(tree / "out")
-    else:
-        (tree / ".gitignore").write_text("out/\n")
+    shutil.rmtree(tree / "out")
     assert "became plan p1" in home.process("doctor", "--repair").stdout
-    expected = ["mine.txt"] if way == "deleted" else [".gitignore", "mine.txt"]
-    assert home.json("show", "p1")["state"]["previews"]["files"] == expected
+    assert home.json("show", "p1")["state"]["previews"]["files"] == ["mine.txt"]
 
 
 def test_a_resumed_agent_with_too_many_files_leaves_the_plan_as_it_is(home: HomeDesk) -> None:
