@@ -1,5 +1,6 @@
 """Every test runs in a world of its own: no settings of the person, the agent or git reach it."""
 
+import atexit
 import ctypes
 import gc
 import itertools
@@ -7,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from tools import catalog
 
 from ringi.agents.agent_above import PRIVATE_VARIABLES
-from tests.helpers import copied
+from tests.helpers import copied, visible_folder
 from tests.search_path import search_path
 
 # No deadlines: a busy machine is no failure.
@@ -52,17 +52,20 @@ ROOM = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMO
 if ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
-VISIBLE = Path("/var/tmp")
-"""For projects that a sandbox shows: it has another /tmp and /dev."""
-_NEW_MOUNTS, _SLAVE, _RECURSIVE = 0x20000, 1 << 19, 1 << 14
+_NEW_MOUNTS, _SLAVE, _RECURSIVE, _DETACH = 0x20000, 1 << 19, 1 << 14, 2
 _ASKED_FOR = {"RINGI_CAMPAIGN", "RINGI_COLD"}
 
 
 def mount_memory() -> None:
-    """Puts `VISIBLE` into memory too, for us and what we start; it goes with the last of these processes."""
+    """Puts projects of tests into memory, where a sandbox shows them: only we and what we start see it."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_NEW_MOUNTS) == 0 and libc.mount(None, b"/", None, _SLAVE | _RECURSIVE, None) == 0:
-        libc.mount(b"tmpfs", bytes(VISIBLE), b"tmpfs", 0, b"mode=1777")
+    if libc.unshare(_NEW_MOUNTS) or libc.mount(None, b"/", None, _SLAVE | _RECURSIVE, None):
+        return
+    folder = tempfile.mkdtemp(prefix="ringi-tests-", dir=visible_folder())
+    atexit.register(os.rmdir, folder)
+    if libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, b"mode=1777") == 0:
+        atexit.register(libc.umount2, folder.encode(), _DETACH)
+        os.environ["TESTS_VISIBLE"] = folder
 
 
 # Suites that are started on their own need more room than that.
@@ -70,7 +73,6 @@ if (
     ROOM
     and "PYTEST_XDIST_WORKER" not in os.environ
     and os.geteuid() == 0
-    and not any(Path(place).resolve().is_relative_to(VISIBLE) for place in (__file__, sys.prefix, Path.cwd()))
     and not [name for name in os.environ if name.startswith("RINGI_") and name not in _ASKED_FOR]
 ):
     mount_memory()

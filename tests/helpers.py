@@ -105,6 +105,11 @@ def ledger_of(workspace: Workspace) -> Store:
     return store
 
 
+def visible_folder() -> str:
+    """For projects that a sandbox shows: it has another /tmp and /dev."""
+    return os.environ.get("TESTS_VISIBLE", "/var/tmp")
+
+
 def environment_of(tmp_path: Path, **variables: str) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],

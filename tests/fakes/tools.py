@@ -19,6 +19,7 @@ from ringi.tools.ports_process import ToolInfo, ToolResult
 from ringi.tools.rules import ToolRules
 from ringi.tree.copy import WorkCopy
 from tests.fakes.config import config_with
+from tests.helpers import visible_folder
 from tests.unit.tree.repositories import commit, repository, write
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
@@ -81,7 +82,7 @@ class ToolDesk:
 @contextmanager
 def tool_desk(monkeypatch: Any) -> Iterator[ToolDesk]:
     """Not below /tmp, which is another one in the sandbox."""
-    with tempfile.TemporaryDirectory(prefix="ringi-test-", dir="/var/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="ringi-test-", dir=visible_folder()) as folder:
         base = Path(folder).resolve()
         (base / "home").mkdir()
         (base / "home" / ".gitconfig").write_text("[user]\n\tname = H\n\temail = h@example.org\n")

@@ -16,7 +16,7 @@ from ringi.kernel.process import sandbox
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.tree.commands import commands_in
 from tests.functional.desk import Desk
-from tests.helpers import copied
+from tests.helpers import copied, visible_folder
 
 BWRAP = sandbox.find(SYSTEM_PATH)
 WALLS = BWRAP is not None and sandbox.trouble(BWRAP) is None
@@ -41,7 +41,7 @@ class HomeDesk(Desk):
 @contextmanager
 def home_desk(monkeypatch: pytest.MonkeyPatch, repository: Path) -> Iterator[HomeDesk]:
     """With a copy of the repository."""
-    with tempfile.TemporaryDirectory(prefix="ringi-test-", dir="/var/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="ringi-test-", dir=visible_folder()) as folder:
         base = Path(folder).resolve()
         desk = HomeDesk(base)
         for made in (desk.home, desk.programs):

@@ -24,7 +24,7 @@ from ringi.runs.start import ReviewedRun, start_from_file
 from ringi.tree.copy import WorkCopy
 from tests.fakes.people import SeatedPerson
 from tests.fakes.signing import RealKey
-from tests.helpers import accept_signers, approve
+from tests.helpers import accept_signers, approve, visible_folder
 
 CALC = "def add(a, b):\n    return a - b\n"
 TESTS = 'from calc import add\n\nassert add(2, 3) == 5, add(2, 3)\nprint("fine")\n'
@@ -107,7 +107,7 @@ def a_plan(*steps: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
 @contextmanager
 def at_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with a home, where sandboxes work; the project will be in it."""
-    with tempfile.TemporaryDirectory(prefix="ringi-test-", dir="/var/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="ringi-test-", dir=visible_folder()) as folder:
         base = Path(folder).resolve()
         (base / "home").mkdir()
         monkeypatch.setenv("HOME", str(base / "home"))

@@ -18,6 +18,9 @@ from tests.records.scenes import QUICK, SCENES
 ID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 OTHER = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 COMMIT = "1234567890abcdef1234567890abcdef12345678"
+_BY_WEIGHT = sorted(SCENES.keys() - set(QUICK), key=lambda name: (-SCENES[name].weight, name))
+GROUPS = [_BY_WEIGHT[part::4] for part in range(4)]
+"""Each is played by one process, because it takes a while to begin."""
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -36,15 +39,17 @@ def test_names_are_those_that_are_recorded(name: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(
     not all(map(shutil.which, TOOLS)) or not sandbox_works(), reason="recorded are commands in a sandbox, too"
 )
-@pytest.mark.parametrize("name", [name for name in SCENES if name not in QUICK])
-def test_commands_do_and_say_what_is_recorded(name: str) -> None:
+@pytest.mark.parametrize("names", GROUPS, ids="-".join)
+def test_commands_do_and_say_what_is_recorded(names: list[str]) -> None:
     """In both languages. Each scene is nobody's child: below an agent, it would record an agent's."""
-    words = [sys.executable, "-m", "tests.records", "--here", "--jobs", "1", name]
+    words = [sys.executable, "-m", "tests.records", "--here", "--jobs", "1", *names]
     for _ in range(2):  # what a command leaves running may meet a rewind; a sentence differs twice
         done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return
-    pytest.fail(f"{done.stdout}{done.stderr}\nIf this is meant: make records ARGS='--write {name}'")
+    pytest.fail(
+        f"{done.stdout}{done.stderr}\nIf this is meant: make records ARGS='--write {' '.join(names)}'"
+    )
 
 
 def test_every_command_has_its_records() -> None:
