@@ -66,10 +66,10 @@ def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("story", "first", "each"),
     [
-        (PLAIN, 70, 230),
-        (PLAIN._replace(in_place=True), 120, 230),
-        (PLAIN._replace(granted=True), 70, 230),
-        (EVENTFUL, 170, 900),
+        (PLAIN, 70, 150),
+        (PLAIN._replace(in_place=True), 120, 150),
+        (PLAIN._replace(granted=True), 70, 150),
+        (EVENTFUL, 170, 600),
     ],
     ids=["plain", "in place", "granted", "eventful"],
 )
