@@ -53,7 +53,6 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── RoleTimeout       a model in a role: its whole turn took too long
 │   │   ├── ModelDeclined     no answer, or a refusal
 │   │   ├── BadModelAnswer    an answer in the wrong form
-│   │   ├── NotRecorded       a recording has no such answer
 │   │   ├── BudgetUsed        models may take no more in this run
 │   │   └── OutlineFailed     nothing could be outlined because of one of these
 │   └── Unsupported           this file system or system lacks something
@@ -394,12 +393,6 @@ class BadModelAnswer(ModelFailed):
     hint = "Try again, or use a larger model."
 
 
-class NotRecorded(ModelFailed):
-    code = "not_recorded"
-    message = "The recording {model} has no answer to this: {why}"
-    hint = "Record it again: RINGI_MODEL=record:FILE,MODEL"
-
-
 class OutlineFailed(ModelFailed):
     code = "outline_failed"
     message = "Nothing was outlined: {why}"
@@ -728,7 +721,7 @@ class UnknownModel(Usage):
     message = "{model} cannot be used as a model: {why}"
     hint = (
         "Set model to playbook, openai:NAME, anthropic:NAME, ollama:NAME, command:claude, command:codex, "
-        "command:gemini, command:PROGRAM …, record:FILE,MODEL or replay:FILE"
+        "command:gemini or command:PROGRAM …"
     )
 
 

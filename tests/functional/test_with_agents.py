@@ -166,7 +166,7 @@ def test_no_model_is_started_outside_through_the_door(desk: Desk, tmp_path: Path
     """An agent's words would reach a program that no sandbox confines."""
     pytest.importorskip("mcp")
     started = tmp_path / "started"
-    model = f"record:words,command:touch {started}"
+    model = f"command:touch {started}"
     given = '{"instruction": "Add a total line below the report; only report.py and its test"}'
     done = desk.process(
         "with", "--", sys.executable, "-c", CLIENT, "planning_start", given, RINGI_MODEL=model

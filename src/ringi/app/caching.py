@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TALLY: Final = "cache_saved"
 """In the ledger's meta: calls and tokens that were not needed, as "12 34567"."""
 _ADDRESSES: Final = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST")
-_UNCACHED: Final = ("playbook", "record:", "replay:", "cache:")
+_UNCACHED: Final = ("playbook", "cache:")
 
 
 class Caching:

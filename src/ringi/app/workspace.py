@@ -5,7 +5,6 @@ first use, and imported then.
 # ruff: noqa: PLC0415  # parts that most commands do not need
 
 import contextlib
-import glob
 import os
 import shutil
 import time
@@ -230,21 +229,17 @@ class Workspace:
     @cached_property
     def code(self) -> "CodeContext":
         """Reads the project for whoever plans a change to it."""
-        from ringi.models.configured import recording_of
         from ringi.project.code_context import SnapshotContext
         from ringi.tree.snapshot import Snapshots
 
         places = self.own_places
-        # What a model said before is no part of the project.
-        own = [(Path.cwd() / name).resolve() for name in [recording_of(self.config.model)] if name]
-        recordings = [str(path.relative_to(places.root)) for path in own if path.is_relative_to(places.root)]
         return SnapshotContext(
             lambda: Snapshots(places.state, places.root),
             self._own.tree,
             mask=self.mask_lines,
             index=places.state / "context",
             tokens=self.config.context.tokens,
-            never_send=(*self.config.context.never_send, *map(glob.escape, recordings)),
+            never_send=self.config.context.never_send,
         )
 
     def context(self, request: str, *, tokens: int | None = None, limit: int | None = None) -> "Context":
@@ -375,7 +370,6 @@ class Workspace:
             name,
             self.config,
             self.environment,
-            Path.cwd(),
             lambda: self._reader(copy),
             self.telemetry.spans,
             _playbook,

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ringi.errors import ModelOutside, UnknownModel
@@ -25,21 +24,18 @@ if TYPE_CHECKING:
 PLAYBOOK: Final = "playbook"
 _MORE_ROOM: Final = 4
 _SERVICES: Final = ("openai", "anthropic", "ollama")
-_RECORDINGS: Final = ("record", "replay")
-_KINDS: Final = (PLAYBOOK, *_SERVICES, "command", *_RECORDINGS)
+_KINDS: Final = (PLAYBOOK, *_SERVICES, "command")
 
 
 def choose(
     name: str,
     config: Config,
     environment: Mapping[str, str],
-    folder: Path,
     reader: Callable[[], ProjectReader] | None = None,
     spans: Spans = NO_SPANS,
     playbook: Callable[[], LanguageModel] | None = None,
 ) -> LanguageModel:
-    """Recordings are relative to `folder`; `reader` lets an agent look at the project, and `playbook` makes
-    what answers without a model.
+    """`reader` lets an agent look at the project, and `playbook` makes what answers without a model.
 
     Raises UnknownModel, ModelOutside, NoModelKey, NoExtra.
     """
@@ -54,17 +50,7 @@ def choose(
         raise UnknownModel(model=name, why=_missing(kind))
     if kind in _SERVICES:
         return _service(kind, rest, config, environment, spans)
-    if kind == "command":
-        return _command(name, rest, environment, reader, spans)
-    if kind == "replay":
-        from ringi.models.recording import RecordedModel
-
-        return RecordedModel(folder / rest)
-    file, inner = _recorded(name, kind, rest)
-    from ringi.models.recording import Recording
-
-    model = choose(inner, config, environment, folder, reader, spans, playbook)
-    return Recording(folder / file, model, mask_of(config, environment))
+    return _command(name, rest, environment, reader, spans)
 
 
 def _command(
@@ -110,29 +96,10 @@ def _service(
     return ModelClient(backend, schema_in_text=not provider.takes_schema, scrub=scrub, spans=spans)
 
 
-def _recorded(name: str, kind: str, rest: str) -> tuple[str, str]:
-    """The file, and the model that is recorded in it."""
-    file, _, inner = rest.partition(",")
-    if not file.strip():
-        raise UnknownModel(model=name, why=_missing(kind))
-    inner = inner.strip() or PLAYBOOK
-    if inner.startswith(("record:", "replay:")):
-        raise UnknownModel(model=name, why=Text("a recording cannot be made of a recording"))
-    return file.strip(), inner
-
-
-def recording_of(name: str) -> str:
-    """The file that a model records to or is replayed from; empty if there is none."""
-    kind, _, rest = name.strip().partition(":")
-    return rest.partition(",")[0].strip() if kind in _RECORDINGS else ""
-
-
 def _missing(kind: str) -> Text:
     if kind in _SERVICES:
         return Text("the name of the model is missing, as in {kind}:NAME", kind=kind)
-    if kind == "command":
-        return Text("the command is missing, as in command:claude")
-    return Text("the file is missing, as in {kind}:FILE", kind=kind)
+    return Text("the command is missing, as in command:claude")
 
 
 def _nearest(kind: str) -> Text:

@@ -18,7 +18,7 @@ from ringi.models.prompt import Prompt
 from ringi.models.usage import PLAYBOOK, RunBudget, Spent, TokenUsage
 from ringi.runs.role_model import LEAST_ANSWER, BudgetLimit, ModelLimits
 
-_FREE: Final = ("ollama:", "replay:", PLAYBOOK)
+_FREE: Final = ("ollama:", PLAYBOOK)
 
 
 def price_of(model: str, prices: Mapping[str, tuple[float, float]]) -> tuple[float, float] | None:

@@ -51,7 +51,6 @@ NOT_YET_OF_OURS = {
     "ringi.models.command_backend",
     "ringi.models.http_backend",
     "ringi.models.providers",
-    "ringi.models.recording",
     "ringi.models.reply",
     "ringi.models.turns",
     "ringi.project.about",

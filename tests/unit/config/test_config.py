@@ -667,8 +667,7 @@ def test_a_text_that_would_mean_nothing_is_refused(place: Place, name: str, text
         ("'anthropic:claude-sonnet-4-5'", "anthropic:claude-sonnet-4-5"),
         ("ollama:qwen2.5-coder:7b", "ollama:qwen2.5-coder:7b"),
         ("command:my-agent --print 'two words'", "command:my-agent --print 'two words'"),
-        ("record:talk.jsonl,openai:gpt-5", "record:talk.jsonl,openai:gpt-5"),
-        ("replay:/var/talks/1.jsonl  # offline", "replay:/var/talks/1.jsonl"),
+        ("command:my-agent a,b  # offline", "command:my-agent a,b"),
         ("  playbook  ", "playbook"),
     ],
 )
@@ -678,7 +677,7 @@ def test_a_model_is_named_as_people_write_it(place: Place, written_so: str, mode
     assert place.load(RINGI_MODEL="playbook").model == "playbook"
     assert place.load(RINGI_MODEL="").model == model
     # A comma is no list here.
-    assert place.load(RINGI_MODEL="record:x,ollama:y").model == "record:x,ollama:y"
+    assert place.load(RINGI_MODEL="command:x a,b").model == "command:x a,b"
 
 
 def test_an_address_is_taken_with_and_without_its_last_slash(place: Place):

@@ -1,5 +1,4 @@
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -8,7 +7,6 @@ from ringi.errors import NoExtra, NoModelKey, UnknownModel
 from ringi.models import providers
 from ringi.models.client import ModelClient
 from ringi.models.configured import choose
-from ringi.models.recording import RecordedModel, Recording
 from ringi.sessions.playbook import Playbook
 from tests.helpers import assert_not_loaded, modules_after
 from tests.tables import each
@@ -17,8 +15,8 @@ KEYS = {"OPENAI_API_KEY": "sk-0123456789", "ANTHROPIC_API_KEY": "sk-ant-01234567
 HEAVY = ("pydantic_ai", "pydantic", "openai", "anthropic", "httpx2", "genai_prices", "opentelemetry")
 
 
-def _choose(name, base_url="", folder=None, **environment):
-    return choose(name, Config(llm=Llm(base_url=base_url)), environment, folder or Path(), playbook=Playbook)
+def _choose(name, base_url="", **environment):
+    return choose(name, Config(llm=Llm(base_url=base_url)), environment, playbook=Playbook)
 
 
 @each("name", ["openai:gpt-5", "anthropic:claude-haiku-4-5", "ollama:qwen3:0.6b"])
@@ -38,17 +36,6 @@ def test_a_command_is_asked():
     assert model.name == "command:claude"
 
 
-def test_recordings_are_in_the_current_folder(tmp_path):
-    for name in ("record:talk.jsonl", "record: talk.jsonl , playbook"):
-        model = _choose(name, folder=tmp_path)
-        assert isinstance(model, Recording)
-        assert model.name == "playbook"
-        assert model._path == tmp_path / "talk.jsonl"
-    assert _choose("record:/elsewhere/talk", folder=tmp_path)._path == Path("/elsewhere/talk")
-    (tmp_path / "talk.jsonl").touch()
-    assert isinstance(_choose("replay:talk.jsonl", folder=tmp_path), RecordedModel)
-
-
 @each(
     ("name", "why"),
     [
@@ -62,12 +49,6 @@ def test_recordings_are_in_the_current_folder(tmp_path):
         ("openai:", "openai:NAME"),
         ("ollama: ", "ollama:NAME"),
         ("command:", "command:claude"),
-        ("record:", "record:FILE"),
-        ("record:,openai:x", "record:FILE"),
-        ("replay:", "replay:FILE"),
-        ("record:a,record:b", "of a recording"),
-        ("record:a,replay:b", "of a recording"),
-        ("record:a,opnai:x", "did you mean openai?"),
     ],
 )
 def test_what_nobody_knows_is_refused_with_the_reason(name, why):
@@ -161,11 +142,10 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
 def test_no_model_library_is_loaded_before_it_is_used():
     """Only a question loads them."""
     loaded = modules_after(
-        "from pathlib import Path\n"
         "from ringi.config.keys import Config\n"
         "from ringi.models.configured import choose\n"
         "from ringi.sessions.playbook import Playbook\n"
-        "for name in ('playbook', 'ollama:x'): choose(name, Config(), {}, Path(), playbook=Playbook)\n"
+        "for name in ('playbook', 'ollama:x'): choose(name, Config(), {}, playbook=Playbook)\n"
         "import ringi.models.http_backend, ringi.models.providers"
     )
     assert_not_loaded(loaded, *HEAVY)
@@ -176,5 +156,5 @@ def test_the_key_of_another_service_does_not_go_to_the_configured_address():
         Config(llm=Llm(base_url="http://evil.invalid/v1")),
         {"ANTHROPIC_API_KEY": "sk-ant-x"},
     )
-    model = choose("anthropic:x", config, environment, Path())
+    model = choose("anthropic:x", config, environment)
     assert model._backend._provider.url == "https://api.anthropic.com"
