@@ -159,7 +159,7 @@ def test_rule_finds(rule: Rule, name: str, source: str):
         (rules.broad_except, "src/ringi/cli/main.py", "try: f()\nexcept Exception: g()"),
         (rules.broad_except, HERE, "try: f()\nexcept OSError: g()"),
         (rules.broad_except, HERE, "try: f()\nexcept BaseException:\n    g()\n    raise"),
-        (rules.writing, "src/ringi/kernel/fs/calls.py", "os.rename(a, b)"),
+        (rules.writing, "src/ringi/kernel/fs.py", "os.rename(a, b)"),
         (rules.writing, HERE, "open(path)\npath.open('rb')\ntext.replace('a', 'b')\nos.fspath(x)"),
         (rules.unprepared, HERE, "msgspec.json.decode(data)\nmsgspec.convert(raw, type=prepare(Plan))"),
         (rules.unprepared, rules.PREPARES, "msgspec.convert(raw, kind)"),

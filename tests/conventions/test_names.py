@@ -12,7 +12,10 @@ SHARED_NAMES = frozenset(
     {"ApprovedPlan", "Evidence", "Finding", "Level", "NewChange", "RunContext", "Severity", "Side"}
 )
 # Packages in which no function is named by a participle. This may only grow.
-NAMED_BY_VERBS = ("acp", "agents", "app", "beside", "cli", "config", "kernel", "ledger", "mcp", "policy")
+NAMED_BY_VERBS = (
+    "acp", "agents", "app", "beside", "cli", "config", "kernel", "ledger", "mcp", "models", "patch", "policy",
+    "tools", "tree",
+)  # fmt: skip
 PARTICIPLES = frozenset(
     {
         "begun", "bound", "brought", "built", "chosen", "done", "drawn", "given", "gone", "heard", "held",

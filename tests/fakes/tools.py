@@ -106,7 +106,7 @@ class ToldTools:
         self.called: list[tuple[str, Mapping[str, Any]]] = []
         self._answer = answer
 
-    def offered(self) -> Sequence[ToolInfo]:
+    def list_tools(self) -> Sequence[ToolInfo]:
         return self.infos
 
     def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:

@@ -298,7 +298,7 @@ def run_check(world: World) -> str:
     config = load(world.root, world.environment)
     places = places_of(world.root, world.environment)
     checks = checks_of(places, config, world.environment, lambda _: None)
-    assert checks.sandboxed()
+    assert checks.uses_sandbox()
     (result,) = checks([shlex.join(argv(world, "command"))], {}, CheckPhase.DRY)
     return result.output
 

@@ -119,7 +119,7 @@ class Studio:
             assert coordinator.get_current_phase() is process.phase is ProcessPhase.COMPLETION
             assert workspace.store.processes.of() == [process]
             self.records: tuple[ActionRecord, ...] = workspace.store.processes.actions("task")
-            self.offered = [one.name for one in context.tools.offered()]
+            self.offered = [one.name for one in context.tools.list_tools()]
         return process
 
     @contextmanager
@@ -135,7 +135,7 @@ class Studio:
             tools = tool_box(workspace, self.copy, workspace.environment, mask, servers)
             rules = PlanRules(tools.rules(), 15)
             reflection = ReflectionEngine(
-                ask=caller.ask, config=config, tools=tools.offered(), rules=rules, mask=str,
+                ask=caller.ask, config=config, tools=tools.list_tools(), rules=rules, mask=str,
                 recoveries=workspace.store.processes.recoveries, complexity=DecompositionLevel.MINIMAL,
                 model=caller.name,
             )  # fmt: skip

@@ -255,9 +255,9 @@ def try_it(desk: ToolDesk, server: ToldTools, name: str, arguments: Any, seconds
     """Nothing is offered, called or changed by it."""
     tools = box(desk, server)
     places = [desk.root, desk.copy.tree, desk.root.parent / "target"]
-    offered, before = tools.offered(), [fingerprint(place) for place in places]
+    offered, before = tools.list_tools(), [fingerprint(place) for place in places]
     result = tools.call(name, arguments, seconds)
-    assert tools.offered() == offered
+    assert tools.list_tools() == offered
     assert server.called == []
     assert [fingerprint(place) for place in places] == before
     assert (result.text, result.changed) == ("", ())
@@ -304,9 +304,9 @@ def test_what_a_tool_says_is_data(case: str, desk: ToolDesk):
         answer=lambda _: ToolResult(words, message=words),
     )
     tools = box(desk, server)
-    offered, rules = tools.offered(), tools.rules()
+    offered, rules = tools.list_tools(), tools.rules()
     result = tools.call("fs_get", {}, 9.0)
-    assert (tools.offered(), tools.rules()) == (offered, rules)
+    assert (tools.list_tools(), tools.rules()) == (offered, rules)
     assert {"fs_delete", "shell_exec"}.isdisjoint(rules.known)
     assert [name for name, _ in server.called] == ["fs_get"]
     for name in ("fs_delete", "shell_exec"):
@@ -361,7 +361,7 @@ class Loop:
         rules = PlanRules(self.tools.rules(), 15)
         config = config_with(**{"planning.reflection.depth": Depth.SHALLOW})
         reflection = ReflectionEngine(
-            ask=self.model.ask, config=config, tools=self.tools.offered(), rules=rules,
+            ask=self.model.ask, config=config, tools=self.tools.list_tools(), rules=rules,
             recoveries=self.ledger.processes.recoveries, mask=str, complexity=DecompositionLevel.MINIMAL,
         )  # fmt: skip
         context = ProcessContext(
@@ -425,11 +425,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
 def test_an_answer_changes_nothing(case: str, desk: ToolDesk, server: ToldTools, tmp_path: Path):
     loop = Loop(desk, server, tmp_path, ANSWERS[case])
     places = [desk.root, desk.copy.tree, desk.root.parent / "target"]
-    offered, before = loop.tools.offered(), [fingerprint(place) for place in places]
+    offered, before = loop.tools.list_tools(), [fingerprint(place) for place in places]
     process = loop.go()
     assert server.called == []
     assert loop.person.proposed == {}
-    assert loop.tools.offered() == offered
+    assert loop.tools.list_tools() == offered
     assert [fingerprint(place) for place in places] == before
     assert loop.records()
     assert all(record.error or record.state is ActionState.SKIPPED for record in loop.records())

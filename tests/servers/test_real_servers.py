@@ -47,7 +47,7 @@ def tools(folder: Path, **servers: str) -> McpServers:
 def test_what_they_offer(tmp_path: Path):
     with tools(tmp_path, all=command(EVERYTHING), files=command(FILES, ".")) as servers:
         assert [(state.problem, state.left_out) for state in servers.states()] == [(None, ())] * 2
-        effects = {tool.name: tool.effect for tool in servers.offered()}
+        effects = {tool.name: tool.effect for tool in servers.list_tools()}
     assert effects["files_read_text_file"] is ToolEffect.READS
     assert effects["files_write_file"] is effects["files_move_file"] is ToolEffect.OUTSIDE
     assert effects["all_echo"] is ToolEffect.READS
@@ -67,7 +67,7 @@ def test_files_are_read_in_their_folder_and_nowhere_else(tmp_path: Path):
 
 def test_calls_at_once_and_results_of_every_kind(tmp_path: Path):
     with tools(tmp_path, all=command(EVERYTHING)) as servers, ThreadPoolExecutor(8) as pool:
-        servers.offered()
+        servers.list_tools()
         found = pool.map(lambda n: servers.call("all_get-sum", {"a": n, "b": 1}, WAIT).text, range(20))
         assert list(found) == [f"The sum of {n} and 1 is {n + 1}." for n in range(20)]
         assert "[image]" in servers.call("all_get-tiny-image", {}, WAIT).text
@@ -79,7 +79,7 @@ def test_calls_at_once_and_results_of_every_kind(tmp_path: Path):
 
 def test_a_long_call_is_given_up_and_the_server_goes_on(tmp_path: Path):
     with tools(tmp_path, all=command(EVERYTHING)) as servers:
-        servers.offered()
+        servers.list_tools()
         slow = servers.call("all_trigger-long-running-operation", {"duration": 60, "steps": 2}, 0.5)
         assert slow.error is ErrorKind.TIMEOUT
         assert servers.call("all_echo", {"message": "hi"}, WAIT).text == "Echo: hi"

@@ -9,8 +9,7 @@ from ringi.acp.paths import ProjectPaths
 from ringi.acp.protocol import INTERNAL_ERROR, INVALID_PARAMS, LONGEST_LINE, NOT_FOUND, RpcError
 from ringi.errors import RingiError, StorageFailed, Unreadable
 from ringi.kernel.document import prepare
-from ringi.kernel.fs import NotRegular, OsFileSystem
-from ringi.kernel.fs.bounded import FileTooLarge, read_bounded
+from ringi.kernel.fs import FileTooLarge, NotRegular, OsFileSystem, read_bounded
 from ringi.kernel.text import Text, translate, why_failed
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import lay_over

@@ -166,7 +166,7 @@ class Work:
             tell_copy(warned, copy, sandboxed=sandbox.bwrap is not None)
         around = Around(workspace.places, workspace.config)
         with contextlib.ExitStack() as stack:
-            stack.enter_context(copy.claimed())
+            stack.enter_context(copy.claim())
             copy.note(supervisor=Supervisor.this_process())
             command, socket, (stdin, stdout) = self._run(stack, around, copy, argv, sandbox)
             seen = place_in_sandbox(around, copy, sandbox, self._wish.environment)
@@ -281,7 +281,7 @@ class Work:
         Returns the name of the plan that holds its work.
         """
         started.close()
-        with self._open() as workspace, started.copy.claimed():
+        with self._open() as workspace, started.copy.claim():
             copy, argv, environment = started.copy, self._wish.command, self._wish.environment
             beside.settle(
                 workspace,

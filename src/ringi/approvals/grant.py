@@ -242,7 +242,7 @@ def _too_wide(workspace: Workspace, scope: GrantScope) -> Text | None:
         return Text("it names no kinds of specs")
     if SpecKind.CALL in scope.kinds:
         return Text("calls of outside tools are never covered")
-    if SpecKind.RUN in scope.kinds and not workspace.commands.sandboxed():
+    if SpecKind.RUN in scope.kinds and not workspace.commands.uses_sandbox():
         return _NO_SANDBOX
     if SpecKind.RUN in scope.kinds and scope.globs != (_EVERYWHERE,):
         return Text("a command may write anywhere, so its only path is {glob}", glob=_EVERYWHERE)
@@ -390,7 +390,7 @@ def _outside(workspace: Workspace, scope: GrantScope, specs: Sequence[ActionSpec
         for path in [file.path for file in spec.touched] or own:
             if not within(path, scope.globs):
                 return Text("{path} is not among its paths", path=path)
-    if any(spec.base.kind is SpecKind.RUN for spec in specs) and not workspace.commands.sandboxed():
+    if any(spec.base.kind is SpecKind.RUN for spec in specs) and not workspace.commands.uses_sandbox():
         return _NO_SANDBOX
     return None
 

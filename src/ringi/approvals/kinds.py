@@ -29,7 +29,7 @@ from ringi.kernel.system import Ids
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import EventKind
 from ringi.ledger.subject import Subject, SubjectKind
-from ringi.tree.action_spec import ALL_SPECS, SpecSelection, selected
+from ringi.tree.action_spec import ALL_SPECS, SpecSelection, select_specs
 
 if TYPE_CHECKING:
     from ringi.engine.run_plan import RunPlan
@@ -147,7 +147,7 @@ def of_plan(
     sandboxed: bool | UnsetType = UNSET,
     commit: CommitSubject | UnsetType = UNSET,
 ) -> ApprovalSubject:
-    specs = selected(document.state.action_specs, selection)
+    specs = select_specs(document.state.action_specs, selection)
     checks = document.state.planned_checks
     return ApprovalSubject(
         kind=Act.EXECUTE,

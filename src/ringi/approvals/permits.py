@@ -102,7 +102,7 @@ def check_danger(
     workspace: Workspace, document: Callable[[], PlanDocument], specs: Sequence[ActionSpecExt]
 ) -> Text | None:
     """Why these specs may not be asked for. `document` is not read if everybody may ask for everything."""
-    sandboxed = workspace.commands.sandboxed
+    sandboxed = workspace.commands.uses_sandbox
     return workspace.permits.check_danger(specs, sandboxed, lambda: _askers(workspace, document()))
 
 

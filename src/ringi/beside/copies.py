@@ -90,7 +90,7 @@ def remove_settled(workspace: Workspace) -> list[Text]:
     """
     told = []
     for copy in [one.copy for one in find_kept(workspace) if one.settled]:
-        with suppress(RingiError), copy.claimed():  # in use, or cannot be deleted: try again next time
+        with suppress(RingiError), copy.claim():  # in use, or cannot be deleted: try again next time
             one = _as_kept(workspace, copy)  # somebody may have resumed it meanwhile
             if one and one.settled and _can_continue(one):
                 empty(copy)
@@ -108,7 +108,7 @@ def make_room(workspace: Workspace) -> list[Text]:
     told = []
     for one in find_crowded_out(workspace):
         ended = _end_of(one)
-        with suppress(RingiError), one.copy.claimed():  # in use, or cannot be deleted: try again next time
+        with suppress(RingiError), one.copy.claim():  # in use, or cannot be deleted: try again next time
             again = _as_kept(workspace, one.copy)
             if again and _end_of(again) == ended:  # nobody resumed it meanwhile
                 one.copy.remove()

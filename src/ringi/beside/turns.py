@@ -27,7 +27,7 @@ from ringi.plans.merge import find_changed_files
 from ringi.plans.preview import effects_proposed
 from ringi.policy.risk_level import Risk
 from ringi.tree.copy import Supervisor, WorkCopy
-from ringi.tree.copy_rebase import Followed, files_of, followed, rebased
+from ringi.tree.copy_rebase import Followed, files_of, follow_workspace, rebase
 from ringi.tree.copy_run import lay_over
 from ringi.tree.tree import Tree
 
@@ -58,7 +58,7 @@ def begin_turn(workspace: Workspace, copy: WorkCopy) -> AgentTurn:
     mine = {"supervisor": Supervisor.this_process(), "taken": False}
     since = copy.record.told_at
     if plan is None:
-        found = followed(copy, places.root, places.state, **mine, told_at=now)
+        found = follow_workspace(copy, places.root, places.state, **mine, told_at=now)
         # In its first turn it has looked at nothing yet.
         first = LACKS_IGNORED if copy.left_behind else ""
         return AgentTurn(found.copy, _describe_moves(found) if since else first, torn=found.torn)
@@ -73,13 +73,13 @@ def begin_turn(workspace: Workspace, copy: WorkCopy) -> AgentTurn:
         message = message_of(answer, checks, since=since, then=AFTER_TURN) if news else ""
         tree = planned if late else copy.difference().tree
         copy.note(**mine, planned_tree=tree, planned_version=plan.version)
-        found = followed(copy, places.root, places.state, told_at=now)
+        found = follow_workspace(copy, places.root, places.state, told_at=now)
         message = "\n".join(filter(None, [message, _describe_moves(found)]))
         return AgentTurn(found.copy, message, laid, not_laid, found.torn, found.hidden)
     done = UNDONE if plan.undone else APPLIED if plan.status is PlanStatus.COMPLETED else DISCARDED
     known = copy.record.planned_tree or copy.difference().tree
     none = {"plan_id": "", "planned_tree": "", "planned_version": 0, "left_out": False}
-    again = rebased(copy, places.root, places.state, known, **mine, **none, told_at=now)
+    again = rebase(copy, places.root, places.state, known, **mine, **none, told_at=now)
     if again is None:
         raise CopyFailed(why=Text("the project became a repository of another kind"))
     message = message_of(answer, checks, since=since, applied=done, then=AFTER_TURN)

@@ -137,10 +137,10 @@ def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:
 def _stale(app: App, document: PlanDocument) -> list[str]:
     """Files that changed since the proposer saw them."""
     from ringi.kernel.fs import OsFileSystem  # noqa: PLC0415  # only if a plan waits
-    from ringi.tree.tree import Tree, differing  # noqa: PLC0415
+    from ringi.tree.tree import Tree, find_differing  # noqa: PLC0415
 
     touched = [file for spec in document.state.action_specs if spec.validated for file in spec.touched]
-    return differing(Tree(OsFileSystem(), app.places.root), touched)
+    return find_differing(Tree(OsFileSystem(), app.places.root), touched)
 
 
 def _facts(ref: PlanRef, columns: int | None) -> Text:

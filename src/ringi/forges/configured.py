@@ -218,9 +218,9 @@ class KnownForges:
     def _tokens(self, project: Project) -> Iterator[tuple[str, bool]]:
         """All that there are for it, the one to use first."""
         yield from self.variables(project)
-        from ringi.tree.remotes import stored_login
+        from ringi.tree.remotes import find_stored_login
 
-        login = stored_login(self._root, self._environment, f"{project.base_url}/{project.path}.git")
+        login = find_stored_login(self._root, self._environment, f"{project.base_url}/{project.path}.git")
         if login is not None and _is_token(login.password):
             yield login.password, False
 

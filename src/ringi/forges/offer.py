@@ -57,7 +57,7 @@ from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import Review, Run, StepState, Stop, StopCode, stop_for
 from ringi.runs.offered import Offer, OfferedStep
 from ringi.runs.run_workspace import RunEvent
-from ringi.tree.action_spec import selected
+from ringi.tree.action_spec import select_specs
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -271,7 +271,7 @@ def _offer_steps(there: _OnForge) -> None:
 
 def _revealing(document: PlanDocument) -> Text | None:
     """Why a push of it could do harm before anybody has approved it: it cannot be taken back."""
-    for spec in selected(document.state.action_specs, document.state.selection):
+    for spec in select_specs(document.state.action_specs, document.state.selection):
         for reason in spec.risk_reasons:
             if reason.code is RiskCode.SECRET:
                 return Text("{path} may contain a secret", path=spec.base.path)

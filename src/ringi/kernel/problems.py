@@ -293,7 +293,8 @@ def _one_of(known: str) -> Text:
 
 def _unlike(value: object, info: kinds.Type, path: str) -> Fault:
     return Fault(
-        path, Text("it must be {wanted}, not {found}", wanted=_expectation(info), found=_found(value))
+        path,
+        Text("it must be {wanted}, not {found}", wanted=_expectation(info), found=_show(value)),
     )
 
 
@@ -313,7 +314,7 @@ def _expectation(info: kinds.Type) -> Text:
             return _SORTS[type(info)][1]
 
 
-def _found(value: object) -> Text:
+def _show(value: object) -> Text:
     match value:
         case None:
             return Text("null")

@@ -110,12 +110,12 @@ class AgentFolder:
                 yield at
 
     def _is(self, at: int, name: str, expected: bytes | Sha256 | None) -> bool:
-        found = self._found(at, name)
+        found = self._read(at, name)
         if isinstance(expected, Sha256):
             return isinstance(found, bytes) and digest(found) == expected.value
         return found == expected
 
-    def _found(self, at: int, name: str) -> bytes | bool | None:
+    def _read(self, at: int, name: str) -> bytes | bool | None:
         """The file's content; None if there is nothing, False if it is not a readable file."""
         try:
             return self._fs.read(at, name)[0]

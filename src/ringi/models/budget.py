@@ -33,7 +33,7 @@ _PLANNING: Final = frozenset(
 _REFLECTION: Final = frozenset([Purpose.REPLAN, Purpose.REFLECTION])
 
 
-def spent_on(purpose: Purpose) -> SpentOn:
+def phase_of(purpose: Purpose) -> SpentOn:
     if purpose in _PLANNING:
         return SpentOn.PLANNING
     return SpentOn.REFLECTION if purpose in _REFLECTION else SpentOn.EXECUTION
@@ -60,7 +60,7 @@ def own_tokens(usage: TokenUsage) -> int:
     return max(0, usage.input_tokens - usage.material_tokens) + usage.output_tokens
 
 
-def spent_of(usages: Mapping[SpentOn, TokenUsage], dollars: float) -> Spent:
+def sum_spent(usages: Mapping[SpentOn, TokenUsage], dollars: float) -> Spent:
     whole = TokenUsage.total(usages.values())
     return Spent(
         input_tokens=whole.input_tokens,
@@ -77,9 +77,9 @@ def spent_of(usages: Mapping[SpentOn, TokenUsage], dollars: float) -> Spent:
     )
 
 
-def planned_with(usage: TokenUsage) -> Spent:
+def count_planning(usage: TokenUsage) -> Spent:
     """What a planning session took, as a run counts it."""
-    return replace(spent_of({SpentOn.PLANNING: usage}, usage.cost_usd or 0.0), seconds=0.0)
+    return replace(sum_spent({SpentOn.PLANNING: usage}, usage.cost_usd or 0.0), seconds=0.0)
 
 
 def by_phase(spent: Spent) -> dict[SpentOn, int]:
@@ -93,12 +93,12 @@ def by_phase(spent: Spent) -> dict[SpentOn, int]:
     }
 
 
-def read_tokens(prompt: Prompt) -> int:
+def count_read_tokens(prompt: Prompt) -> int:
     """Of what it shows of the project."""
     return sum(tokens(one.text) for one in prompt.material if one.name in READ)
 
 
-def asked_tokens(prompt: Prompt) -> int:
+def count_asked_tokens(prompt: Prompt) -> int:
     """Of what we say, and of what else it shows."""
     others = sum(tokens(one.text) for one in prompt.material if one.name not in READ)
     return tokens(prompt.rules) + tokens(prompt.task) + others
@@ -106,5 +106,5 @@ def asked_tokens(prompt: Prompt) -> int:
 
 def with_material(usage: TokenUsage, prompt: Prompt) -> TokenUsage:
     """The usage of a call, with how much of it was read from the project."""
-    read = min(usage.input_tokens, read_tokens(prompt) * max(1, usage.requests))
+    read = min(usage.input_tokens, count_read_tokens(prompt) * max(1, usage.requests))
     return replace(usage, material_tokens=read)

@@ -65,7 +65,7 @@ class CachedModel:
 
     def ask(self, prompt: Prompt, kind: type[T], budget: Budget, on_progress: OnProgress) -> ModelAnswer[T]:
         name = self._name(prompt, kind, budget)
-        if self._answers.reads() and (found := self._found(name, kind)) is not None:
+        if self._answers.reads() and (found := self._look_up(name, kind)) is not None:
             return found
         answer: ModelAnswer[T] = self._inner.ask(prompt, kind, budget, on_progress)
         origin = self._origin or AnswerOrigin(subject=prompt.session)
@@ -86,7 +86,7 @@ class CachedModel:
         data = json.dumps(read, sort_keys=True).encode()  # in ASCII: whatever the text holds
         return f"{ANSWER}-{hashlib.sha256(data).hexdigest()}"
 
-    def _found(self, name: str, kind: type[T]) -> ModelAnswer[T] | None:
+    def _look_up(self, name: str, kind: type[T]) -> ModelAnswer[T] | None:
         answers = self._answers
         if (data := answers.vault.get(name)) is None:
             return None

@@ -21,7 +21,7 @@ from ringi.kernel.text import Text
 from ringi.models.backend import Backend, Call, ChatMessage, ConnectionCut, Reply, RetryLater
 from ringi.models.prompt import Budget, Exchange, ModelAnswer, ModelProgress, OnProgress, Prompt
 from ringi.models.reply import Unusable, read
-from ringi.models.turns import asked_again, compact_schema, turns, with_schema, written
+from ringi.models.turns import ask_again, compact_schema, format_messages, turns, with_schema
 from ringi.models.usage import TokenUsage
 
 T = TypeVar("T")
@@ -81,16 +81,16 @@ class ModelClient:
         progress = _Progress(on_progress, self._clock)
         progress.note = note or ""
         question = _Question(
-            self._backend, kind, schema, budget, progress, self._scrub, self._sleep, self._traced(prompt)
+            self._backend, kind, schema, budget, progress, self._scrub, self._sleep, self._open_span(prompt)
         )
         try:
             value = question.answer(first, schema_in_text=self._schema_in_text)
         except ModelFailed as error:
-            error.exchanges, error.usage = tuple(question.exchanges), progress.spent()
+            error.exchanges, error.usage = tuple(question.exchanges), progress.count_spent()
             raise
-        return ModelAnswer(value, progress.spent(), tuple(question.exchanges), self.name)
+        return ModelAnswer(value, progress.count_spent(), tuple(question.exchanges), self.name)
 
-    def _traced(self, prompt: Prompt) -> Callable[[int], AbstractContextManager[Span]]:
+    def _open_span(self, prompt: Prompt) -> Callable[[int], AbstractContextManager[Span]]:
         """One request to a model, with what is known of it beforehand (GenAI conventions)."""
         provider, _, model = self.name.partition(":")
         # Of a command, the program alone: its arguments are nobody's business.
@@ -121,24 +121,24 @@ class _Progress:
         """Of the one that has not, estimated."""
         self.note: Text | str = ""
 
-    def elapsed(self) -> float:
+    def measure_elapsed(self) -> float:
         return self._clock() - self._begun
 
-    def spent(self) -> TokenUsage:
-        return self.used.plus(self.begun).plus(TokenUsage(duration_sec=self.elapsed()))
+    def count_spent(self) -> TokenUsage:
+        return self.used.plus(self.begun).plus(TokenUsage(duration_sec=self.measure_elapsed()))
 
     def tell(self) -> None:
-        self._told_at = self.elapsed()
-        spent = self.spent()
+        self._told_at = self.measure_elapsed()
+        spent = self.count_spent()
         self._on_progress(ModelProgress(self._told_at, spent.output_tokens, self.note, spent))
 
-    def heard(self, begun: TokenUsage) -> None:
+    def hear(self, begun: TokenUsage) -> None:
         """Called by the backend for every piece; reports only now and then."""
         self.begun = begun
-        if self.elapsed() - self._told_at >= _TICK_SEC:
+        if self.measure_elapsed() - self._told_at >= _TICK_SEC:
             self.tell()
 
-    def ended(self, usage: TokenUsage) -> None:
+    def finish(self, usage: TokenUsage) -> None:
         self.used, self.begun = self.used.plus(usage), TokenUsage()
 
 
@@ -156,7 +156,7 @@ class _Question(Generic[T]):
         sleep: Callable[[float], None],
         traced: Callable[[int], AbstractContextManager[Span]],
     ) -> None:
-        self._traced = traced
+        self._open_span = traced
         self._backend = backend
         self._kind = kind
         self._schema = schema
@@ -190,7 +190,7 @@ class _Question(Generic[T]):
                         ) from None
                     raise BadModelAnswer(model=self._backend.name, why=why) from None
                 repairs_left -= 1
-                now = asked_again(first, reply.text, str(why))
+                now = ask_again(first, reply.text, str(why))
                 if not schema_in_text:  # so the service did not enforce it
                     now = with_schema(now, self._schema)
                 self._progress.note = Text("the answer could not be used, it was asked for again")
@@ -219,33 +219,33 @@ class _Question(Generic[T]):
         while True:
             self._pieces.clear()
             try:
-                with self._traced(self._room) as span:
+                with self._open_span(self._room) as span:
                     return self._send(now, span)
             except RetryLater as error:
-                self._keep(now, self._heard(), str(error))
+                self._keep(now, self._join_pieces(), str(error))
                 self._wait(error)
             except ConnectionCut as error:
-                self._keep(now, self._heard(), str(error))
+                self._keep(now, self._join_pieces(), str(error))
                 self._cuts += 1
                 if self._cuts > 1:
                     raise ModelUnreachable(model=self._backend.name, why=self._scrub(str(error))) from error
                 self._progress.note = Text("the connection was cut, it is tried again")
             except ModelRejected as error:
-                self._keep(now, self._heard(), str(error))
+                self._keep(now, self._join_pieces(), str(error))
                 if self._room <= self._budget.output_tokens:
                     raise
                 # Perhaps the model cannot give that much; then it has to be shorter.
                 self._room = self._most_room = self._budget.output_tokens
             except ModelTimeout as error:
                 late = self._too_late()
-                self._keep(now, self._heard(), str(late))
+                self._keep(now, self._join_pieces(), str(late))
                 raise late from error
             except ModelFailed as error:
-                self._keep(now, self._heard(), str(error))
+                self._keep(now, self._join_pieces(), str(error))
                 raise
 
     def _send(self, now: Sequence[ChatMessage], span: Span) -> Reply:
-        left = self._left()
+        left = self._time_left()
         if left <= 0:
             raise self._too_late()
         asked = TokenUsage(requests=1)
@@ -253,7 +253,7 @@ class _Question(Generic[T]):
 
         def count(tokens: int) -> None:
             # A service that sends words has read the prompt, and bills it even if the call is interrupted.
-            self._progress.heard(read.plus(TokenUsage(output_tokens=tokens)) if tokens else asked)
+            self._progress.hear(read.plus(TokenUsage(output_tokens=tokens)) if tokens else asked)
 
         self._progress.begun = asked
         # Told before and after: whoever listens knows what it took, even if this process ends in between.
@@ -261,9 +261,9 @@ class _Question(Generic[T]):
         try:
             reply = self._backend.send(Call(now, self._schema, left, self._room, count, self._pieces.append))
         except (RetryLater, ConnectionCut, ModelFailed):
-            self._progress.ended(self._progress.begun)
+            self._progress.finish(self._progress.begun)
             raise
-        self._progress.ended(asked.plus(_taken(reply)))
+        self._progress.finish(asked.plus(_read_usage(reply)))
         self._progress.tell()
         reply = reply._replace(text=self._scrub(reply.text))
         _note(span, now, reply)
@@ -275,7 +275,7 @@ class _Question(Generic[T]):
         wished = error.after if error.after is not None and error.after >= 0 else None
         # Pause even if the service says 0.
         seconds = grown if wished is None else max(wished, _FIRST_WAIT_SEC)
-        if seconds >= self._left():
+        if seconds >= self._time_left():
             why, key = self._scrub(str(error)), self._budget.key
             raise ModelBusy(model=self._backend.name, why=why, key=key) from error
         self._progress.note = Text(
@@ -286,24 +286,24 @@ class _Question(Generic[T]):
             self._sleep(min(seconds, _TICK_SEC))
             seconds -= _TICK_SEC
 
-    def _left(self) -> float:
-        return self._budget.seconds - self._progress.elapsed()
+    def _time_left(self) -> float:
+        return self._budget.seconds - self._progress.measure_elapsed()
 
     def _too_late(self) -> ModelTimeout:
         seconds = f"{self._budget.seconds:g}"
         return ModelTimeout(model=self._backend.name, seconds=seconds, key=self._budget.key)
 
-    def _heard(self) -> str:
+    def _join_pieces(self) -> str:
         return "".join(self._pieces)
 
     def _keep(self, now: Sequence[ChatMessage], reply: str, problem: str = "") -> None:
         """Scrub before cutting; otherwise half a key could remain."""
-        texts = (written(now), reply, problem)
+        texts = (format_messages(now), reply, problem)
         self.exchanges.append(Exchange(*(_cut(self._scrub(text)) for text in texts)))
 
 
 def _note(span: Span, now: Sequence[ChatMessage], reply: Reply) -> None:
-    usage = _taken(reply)
+    usage = _read_usage(reply)
     span.note(
         {
             attribute.INPUT_TOKENS: usage.input_tokens,
@@ -318,7 +318,7 @@ def _note(span: Span, now: Sequence[ChatMessage], reply: Reply) -> None:
     span.messages(attribute.OUTPUT_MESSAGES, [("assistant", reply.text)])
 
 
-def _taken(reply: Reply) -> TokenUsage:
+def _read_usage(reply: Reply) -> TokenUsage:
     """Bounds the numbers a service reports: a document cannot hold larger ones."""
 
     def count(claimed: int) -> int:

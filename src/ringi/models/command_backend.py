@@ -132,12 +132,12 @@ class CommandBackend:
     def send(self, call: Call) -> Reply:
         program = self._program()
         prompt = flat(call.turns, _READING if self._reads else _NO_TOOLS)
-        words, given = self._told(prompt)
+        words, given = self._split_prompt(prompt)
         with contextlib.ExitStack() as stack:
             scratch = stack.enter_context(_scratch(self._folder, self._agent.files))
             try:
                 argv = [program, *(word.replace(FILES, str(scratch.files)) for word in words)]
-                inside = stack.enter_context(self._placed(argv, scratch))
+                inside = stack.enter_context(self._enter_place(argv, scratch))
                 ended = run(
                     inside.argv,
                     cwd=inside.cwd,
@@ -161,8 +161,8 @@ class CommandBackend:
         return self._reply(ended, call)
 
     @contextlib.contextmanager
-    def _placed(self, argv: Sequence[str], scratch: "_Scratch") -> Iterator[Enclosed]:
-        env = self._passed(scratch)
+    def _enter_place(self, argv: Sequence[str], scratch: "_Scratch") -> Iterator[Enclosed]:
+        env = self._command_environment(scratch)
         if not self._reads or self._reader is None:
             yield Enclosed(argv, scratch.work, env, 0)
             return
@@ -176,7 +176,7 @@ class CommandBackend:
             raise ModelUnreachable(model=self.name, why=Text("{program} is not installed", program=program))
         return os.path.abspath(found)  # noqa: PTH100  # keep a link's name; it starts in another folder
 
-    def _told(self, prompt: str) -> tuple[Sequence[str], bytes | None]:
+    def _split_prompt(self, prompt: str) -> tuple[Sequence[str], bytes | None]:
         """The arguments after the program's name, and its standard input."""
         words = (self._agent.reading if self._reads else self._words)[1:]
         data = prompt.encode("utf-8", errors="replace")
@@ -194,7 +194,7 @@ class CommandBackend:
         word = data.replace(b"\0", b"?").decode()  # an argument cannot contain NUL
         return [one.replace(_PROMPT, word) for one in words], None
 
-    def _passed(self, scratch: "_Scratch") -> dict[str, str]:
+    def _command_environment(self, scratch: "_Scratch") -> dict[str, str]:
         kept = {
             name: value
             for name, value in without_forge_tokens(self._environment).items()
@@ -277,7 +277,7 @@ def _scratch(folder: Path | None, files: Mapping[str, str]) -> Iterator[_Scratch
                 folder.mkdir(parents=True, exist_ok=True)
             top = Path(os.path.realpath(tempfile.mkdtemp(prefix=_SCRATCH, dir=folder)))
             stack.callback(_remove, top)
-            stack.enter_context(_claimed(top))
+            stack.enter_context(_claim(top))
             _sweep(top.parent)
             scratch = _Scratch(top / "work", top / "tmp", top / "files")
             for place in scratch:
@@ -290,7 +290,7 @@ def _scratch(folder: Path | None, files: Mapping[str, str]) -> Iterator[_Scratch
 
 
 @contextlib.contextmanager
-def _claimed(folder: Path) -> Iterator[None]:
+def _claim(folder: Path) -> Iterator[None]:
     """Locked while the process lives. Raises BlockingIOError if another process has it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -306,7 +306,7 @@ def _sweep(parent: Path) -> None:
         with contextlib.suppress(OSError):
             seen = old.lstat()
             if seen.st_uid == os.getuid() and time.time() - seen.st_mtime > _NEW_SEC:
-                with _claimed(old):
+                with _claim(old):
                     _remove(old)
 
 

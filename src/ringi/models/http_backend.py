@@ -98,7 +98,7 @@ class HttpBackend:
         deadline = asyncio.timeout(call.seconds)
         try:
             async with deadline, self._client() as http:
-                return await self._watched(model_over(http), call)
+                return await self._watch(model_over(http), call)
         except (RetryLater, ConnectionCut, ModelFailed):
             raise
         except (AgentRunError, UserError, HTTPError, OSError, *_STUMBLES) as error:
@@ -118,7 +118,7 @@ class HttpBackend:
             why = shorten_scrubbed(str(error), self._scrub)
         raise ModelUnreachable(model=self.name, why=why)
 
-    async def _watched(self, model: Model[Any], call: Call) -> Reply:
+    async def _watch(self, model: Model[Any], call: Call) -> Reply:
         """Reports even while nothing arrives, so that the listener can stop it."""
         latest = 0
 
@@ -127,7 +127,7 @@ class HttpBackend:
             latest = tokens
             call.on_tokens(tokens)
 
-        task = asyncio.ensure_future(self._tried(model, call._replace(on_tokens=count)))
+        task = asyncio.ensure_future(self._try(model, call._replace(on_tokens=count)))
         try:
             while not (await asyncio.wait([task], timeout=_BEAT_SEC))[0]:
                 call.on_tokens(latest)
@@ -136,20 +136,20 @@ class HttpBackend:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _tried(self, model: Model[Any], call: Call) -> Reply:
+    async def _try(self, model: Model[Any], call: Call) -> Reply:
         from pydantic_ai.exceptions import ModelHTTPError  # noqa: PLC0415  # as above
 
         if self._takes_schema:
             try:
-                return await self._streamed(model, call, call.turns)
+                return await self._stream(model, call, call.turns)
             except ModelHTTPError as error:
                 if not is_about_schema(error):
                     raise
             self._takes_schema = False
         in_text = with_schema(call.turns, call.schema) if self._provider.takes_schema else call.turns
-        return await self._streamed(model, call, in_text)
+        return await self._stream(model, call, in_text)
 
-    async def _streamed(self, model: Model[Any], call: Call, turns: Sequence[ChatMessage]) -> Reply:
+    async def _stream(self, model: Model[Any], call: Call, turns: Sequence[ChatMessage]) -> Reply:
         settings: Any = {"max_tokens": call.output_tokens}
         pieces: list[str] = []
         size = 0
@@ -247,7 +247,7 @@ def failure(error: Exception, model: str, scrub: Callable[[str], str]) -> Except
     for below in _chain(error):
         # Raised by our own client; the SDKs take it for a lost connection.
         if isinstance(below, httpx2.DecodingError):
-            return _unexpected(model, shorten_scrubbed(str(below), scrub))
+            return _report_unexpected(model, shorten_scrubbed(str(below), scrub))
     if isinstance(error, of.ModelConnectionError):
         return _of_connection(error, model, shorten_scrubbed(_deepest(error), scrub))
     if isinstance(error, of.ModelQuotaExceededError):
@@ -256,7 +256,7 @@ def failure(error: Exception, model: str, scrub: Callable[[str], str]) -> Except
         return RetryLater(said, error.retry_after)
     if isinstance(error, OSError | httpx2.TransportError):
         return ModelUnreachable(model=model, why=said)
-    return _unexpected(model, said)
+    return _report_unexpected(model, said)
 
 
 def is_about_schema(error: Exception) -> bool:
@@ -269,7 +269,7 @@ def is_about_schema(error: Exception) -> bool:
     return any(word in words for word in ("response_format", "json_schema", "grammar", "structured output"))
 
 
-def _unexpected(model: str, said: str) -> BadModelAnswer:
+def _report_unexpected(model: str, said: str) -> BadModelAnswer:
     return BadModelAnswer(model=model, why=Text("the service does not speak as expected: {said}", said=said))
 
 

@@ -42,7 +42,7 @@ def openai(model: str, base_url: str, environment: Mapping[str, str]) -> Provide
     url = _address(name, base_url or environment.get("OPENAI_BASE_URL") or _OPENAI_URL)
     official = url == _OPENAI_URL
     secret = _key(name, "OPENAI_API_KEY", environment, needed=official)
-    _installed(name, "openai")
+    _require_installed(name, "openai")
     account = environment if official else {}
     return Provider(
         name,
@@ -58,7 +58,7 @@ def ollama(model: str, environment: Mapping[str, str]) -> Provider:
     name = f"ollama:{model}"
     given = environment.get("OLLAMA_BASE_URL") or environment.get("OLLAMA_HOST") or _OLLAMA_URL
     url = _address(name, _ollama_address(given))
-    _installed(name, "openai")
+    _require_installed(name, "openai")
     return Provider(
         name, url, lambda: _chat(model, url, {}, official=False), takes_schema=True, credentials={}
     )
@@ -70,7 +70,7 @@ def anthropic(model: str, environment: Mapping[str, str]) -> Provider:
     given = environment.get("ANTHROPIC_BASE_URL") or _ANTHROPIC_URL
     url = _address(name, given).removesuffix("/v1")
     secret = _key(name, "ANTHROPIC_API_KEY", environment, needed=url == _ANTHROPIC_URL)
-    _installed(name, "anthropic")
+    _require_installed(name, "anthropic")
     credentials = {"x-api-key": secret} if secret else {}
     return Provider(name, url, lambda: _messages(model, url), takes_schema=False, credentials=credentials)
 
@@ -94,7 +94,7 @@ def _chat(model: str, url: str, account: Mapping[str, str], *, official: bool) -
 
     def model_over(http: httpx2.AsyncClient) -> Model[Any]:
         sdk = AsyncOpenAI(
-            **_reached(url, http),
+            **_sdk_options(url, http),
             # Empty values are not sent, and keep the SDK from reading the process environment.
             organization=account.get("OPENAI_ORG_ID", ""),
             project=account.get("OPENAI_PROJECT_ID", ""),
@@ -113,13 +113,13 @@ def _messages(model: str, url: str) -> ModelFactory:
     from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415  # as above
 
     def model_over(http: httpx2.AsyncClient) -> Model[Any]:
-        sdk = AsyncAnthropic(**_reached(url, http), open_telemetry=False)
+        sdk = AsyncAnthropic(**_sdk_options(url, http), open_telemetry=False)
         return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=sdk))
 
     return model_over
 
 
-def _reached(url: str, http: httpx2.AsyncClient) -> dict[str, Any]:
+def _sdk_options(url: str, http: httpx2.AsyncClient) -> dict[str, Any]:
     """The SDKs require a key, but our transport decides which one is sent, and how."""
     return {"base_url": url, "api_key": _NO_KEY, "http_client": http, "max_retries": 0}
 
@@ -142,7 +142,7 @@ def _bearer(secret: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"} if secret else {}
 
 
-def _installed(name: str, sdk: str) -> None:
+def _require_installed(name: str, sdk: str) -> None:
     """Looks it up without importing it: that takes seconds, and many commands never call it."""
     if find_spec("pydantic_ai") is None or find_spec(sdk) is None:
         raise NoExtra(what=name, extra="models", command=extending_command("models"))

@@ -47,7 +47,7 @@ def read(text: str, kind: type[T]) -> T:
     problems: list[tuple[bool, int, Unusable]] = []
     for candidate in _candidates(spoken):
         try:
-            return _decoded(candidate, kind)
+            return _decode(candidate, kind)
         except Unusable as problem:
             problems.append((isinstance(problem.why, str), len(candidate), problem))
     if not problems:
@@ -69,10 +69,10 @@ def _candidates(text: str) -> Iterator[str]:
     for match in islice(_FENCE.finditer(text), _MOST_TRIES):
         if match[1].lstrip().startswith("{"):
             yield match[1]
-    yield from _balanced(text)
+    yield from _find_objects(text)
 
 
-def _balanced(text: str) -> Iterator[str]:
+def _find_objects(text: str) -> Iterator[str]:
     start = text.find("{")
     for _ in range(_MOST_TRIES):
         if start < 0:
@@ -96,7 +96,7 @@ def _end(text: str, start: int) -> int:
     return -1
 
 
-def _decoded(candidate: str, kind: type[T]) -> T:
+def _decode(candidate: str, kind: type[T]) -> T:
     try:
         data = candidate.encode()
     except UnicodeEncodeError:

@@ -37,16 +37,16 @@ def turns(prompt: Prompt, schema: Mapping[str, Any] | None) -> tuple[ChatMessage
     """
     mark = fence_id((text for material in prompt.material for text in material), prompt.session)
     system = f"{_sound(prompt.rules)}\n\n{_about_fences(mark)}"
-    data = [_fenced(material, mark) for material in prompt.material]
+    data = [_fence(material, mark) for material in prompt.material]
     asked = [_sound(prompt.task), _how_to_answer(schema)] if prompt.task else [_how_to_answer(schema)]
     return ChatMessage("system", system), ChatMessage("user", "\n\n".join([*data, *asked]))
 
 
-def asked_again(first: Sequence[ChatMessage], answer: str, problem: str) -> tuple[ChatMessage, ...]:
+def ask_again(first: Sequence[ChatMessage], answer: str, problem: str) -> tuple[ChatMessage, ...]:
     """The same messages, plus the last answer and what was wrong with it."""
     answer = _harmless(answer).strip()
     mark = fence_id([problem, answer, *(turn.text for turn in first)])
-    wrong = _fenced(Material("problem", problem), mark)
+    wrong = _fence(Material("problem", problem), mark)
     wish = f"That answer is invalid.\n{_about_fences(mark)}\n{wrong}\nAnswer again with the complete object."
     if answer:
         return *first, ChatMessage("assistant", answer[:_BAD_ANSWER_LENGTH]), ChatMessage("user", wish)
@@ -60,14 +60,14 @@ def with_schema(given: Sequence[ChatMessage], schema: Mapping[str, Any]) -> tupl
     return *others, last._replace(text=f"{last.text}\n\n{_how_to_answer(schema)}")
 
 
-def written(given: Sequence[ChatMessage]) -> str:
+def format_messages(given: Sequence[ChatMessage]) -> str:
     """As text for the log."""
     return "\n\n".join(f"[{turn.role}]\n{turn.text}" for turn in given)
 
 
-def written_prompt(prompt: Prompt, kind: type) -> str:
+def format_prompt(prompt: Prompt, kind: type) -> str:
     """The prompt as one text, with the form of the answer, for a command."""
-    return written(turns(prompt, compact_schema(kind)))
+    return format_messages(turns(prompt, compact_schema(kind)))
 
 
 def compact_schema(kind: type) -> Mapping[str, Any]:
@@ -85,7 +85,7 @@ def fence_id(texts: Iterable[str], session: str = "") -> str:
     Derived from the session or else from the texts, so that the same prompt is the same bytes again. A
     session keeps it until a text contains it.
     """
-    squeezed = [_squeezed(text) for text in texts]
+    squeezed = [_squeeze(text) for text in texts]
     seed = hashlib.sha256((session or "\0".join(squeezed)).encode("utf-8", "surrogatepass"))
     for number in itertools.count():
         trial = seed.copy()
@@ -96,7 +96,7 @@ def fence_id(texts: Iterable[str], session: str = "") -> str:
     raise AssertionError  # a finite text cannot contain every word
 
 
-def _fenced(material: Material, mark: str) -> str:
+def _fence(material: Material, mark: str) -> str:
     name = _NOT_IN_A_NAME.sub(" ", material.name)[:_NAME_LENGTH].strip() or "text"
     return f"<data {mark} {name}>\n{_harmless(material.text)}\n</data {mark}>"
 
@@ -138,7 +138,7 @@ def _plain(node: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -
     return kept
 
 
-def _squeezed(text: str) -> str:
+def _squeeze(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, NoReturn
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel.text import Text
 from ringi.patch.parse import GIT, USUAL, parse_patch
-from ringi.patch.patch import FilePatch, Hunk, Patch, PatchKind, decoded
+from ringi.patch.patch import FilePatch, Hunk, Patch, PatchKind, decode
 
 Read = Callable[[str], bytes | None]
 
@@ -94,12 +94,12 @@ def _plain_files(patch: bytes, read: Read) -> tuple[dict[str, bytes | None], lis
         return result, [patch]
     for at, end in _sections(patch):
         if usual := USUAL(patch, at):
-            path = decoded(usual[1])
+            path = decode(usual[1])
             data = read(path) if usual[3] is None or usual[3].startswith(b"100") else None
             after = None if data is None else _together(patch[usual.end() : end - 1], data)
         elif created := _CREATED(patch, at):
-            path = decoded(created[1])
-            after = _created(patch[created.end() : end], int(created[2] or 1))
+            path = decode(created[1])
+            after = _create(patch[created.end() : end], int(created[2] or 1))
             if after is not None and read(path) is not None:
                 after = None
         else:
@@ -120,7 +120,7 @@ def _sections(patch: bytes) -> Iterator[tuple[int, int]]:
     yield at, len(patch)
 
 
-def _created(text: bytes, count: int) -> bytes | None:
+def _create(text: bytes, count: int) -> bytes | None:
     """The content of a new file, from its lines without the first sign; None if the count is wrong."""
     data = text.replace(b"\n+", b"\n")
     return data if text.count(b"\n") == count == len(text) - len(data) + 1 else None
@@ -142,7 +142,7 @@ def _outcome(file: FilePatch, read: Read, freed: set[str | None]) -> FileOutcome
     before = read(old_path) if old_path is not None else None
     if before is None and old_path is not None:
         _fail(old_path, Text("there is no such file"))
-    after = applied(path, hunks, before or b"") if hunks else before or b""
+    after = apply_hunks(path, hunks, before or b"") if hunks else before or b""
     if kind is not PatchKind.DELETED:
         return FileOutcome(path, old_path, before, after, old_mode, new_mode, kind)
     if after:
@@ -154,7 +154,7 @@ def _special(mode: str | None) -> bool:
     return mode is not None and not mode.startswith(_REGULAR)
 
 
-def applied(path: str, hunks: tuple[Hunk, ...], data: bytes) -> bytes:
+def apply_hunks(path: str, hunks: tuple[Hunk, ...], data: bytes) -> bytes:
     """The text with the hunks applied; `path` is for error messages."""
     if len(hunks) > _MANY:
         text = b"".join([b"@@ -%d,%d +%d,%d @@\n%s" % (*hunk[:4], hunk.body) for hunk in hunks])
@@ -173,7 +173,7 @@ def applied(path: str, hunks: tuple[Hunk, ...], data: bytes) -> bytes:
             or old_count == new_count == total  # nothing but context
         ):
             _fail(path, Text("the lines of a hunk are not those that its header counts"))
-        start = _found(data, at, before - line, old)
+        start = _locate(data, at, before - line, old)
         end = start + len(old)
         if start < 0 or (last and end != len(data)):
             _explain(path, hunks.index(hunk) + 1, hunk, data, _forward(data, at, before - line))
@@ -261,7 +261,7 @@ def _in_text(
     at = line = old_at = new_at = 0
     for before, old_count, new_count in spans:
         there = b"\n".join(old[old_at : old_at + old_count]) + b"\n" if old_count else b""
-        start = _found(data, at, before - line, there)
+        start = _locate(data, at, before - line, there)
         if start < 0:
             return None
         pieces.append(data[at:start])
@@ -299,7 +299,7 @@ def _sides(body: bytes) -> tuple[bytes, bytes, bool]:
     return b"".join(old), b"".join(new), last
 
 
-def _found(data: bytes, at: int, lines: int, old: bytes) -> int:
+def _locate(data: bytes, at: int, lines: int, old: bytes) -> int:
     """The offset of the old text, exactly that many lines later; -1 if it is not there."""
     # Searching for it and counting lines is faster than stepping line by line.
     start = data.find(old[:_PROBE], at) if lines else at
@@ -359,13 +359,13 @@ def _fail_at(path: str, number: int, line: int, expected: bytes, found: bytes) -
             "line {line} is {found}, and hunk {hunk} says {expected}",
             hunk=number,
             line=line,
-            found=shown(found),
-            expected=shown(expected),
+            found=shorten_line(found),
+            expected=shorten_line(expected),
         )
     _fail(path, why)
 
 
-def shown(line: bytes) -> str:
+def shorten_line(line: bytes) -> str:
     """A line for an error message, cut if it is long."""
     text = line.removesuffix(b"\n").decode("utf-8", "backslashreplace")
     return f"“{text}”" if len(text) <= _SHOWN else f"“{text[:_SHOWN]}…”"

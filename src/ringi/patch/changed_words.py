@@ -22,7 +22,7 @@ Ranges = tuple[tuple[int, int], ...]
 """From byte to byte, in order."""
 
 
-def changed_words(old: bytes, new: bytes) -> tuple[Ranges, Ranges] | None:
+def find_changed_words(old: bytes, new: bytes) -> tuple[Ranges, Ranges] | None:
     """The bytes that differ on each side; None if the lines have too little in common to be one line."""
     if max(len(old), len(new)) > _LONGEST_LINE:
         return None
@@ -63,7 +63,7 @@ def pairs(removed: Sequence[bytes], added: Sequence[bytes]) -> Iterator[tuple[in
     nearest = 0
     for index, old in enumerate(removed):
         for other in range(nearest, min(nearest + _FARTHEST, len(added))):
-            if changed_words(old, added[other]) is not None:
+            if find_changed_words(old, added[other]) is not None:
                 nearest = other + 1
                 yield index, other
                 break
@@ -82,14 +82,14 @@ class ChangedWords:
     def at(self, index: int) -> Ranges:
         """Where a line, without its sign, differs from the one that it replaces or that replaces it."""
         run = bisect_right(self._runs, index, key=lambda one: one[0]) - 1
-        partner = self._paired(run).get(index) if run >= 0 and index < self._runs[run][-1] else None
+        partner = self._find_partners(run).get(index) if run >= 0 and index < self._runs[run][-1] else None
         if partner is None:
             return ()
         old, new = sorted((index, partner))
-        found = changed_words(self._lines[old][1:], self._lines[new][1:])
+        found = find_changed_words(self._lines[old][1:], self._lines[new][1:])
         return found[index == new] if found else ()
 
-    def _paired(self, run: int) -> dict[int, int]:
+    def _find_partners(self, run: int) -> dict[int, int]:
         if run not in self._partners:
             old, old_end, new, new_end = self._runs[run]
             removed = [line[1:] for line in self._lines[old:old_end]]

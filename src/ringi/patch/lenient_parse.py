@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, NoReturn
 
-from ringi.errors import BadPatch, BinaryPatch
+from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel.text import Text
-from ringi.patch.patch import decoded, side_name, unquoted
+from ringi.patch.patch import decode, side_name, unquote
 
 _GIT: Final = b"diff --git "
 _EXTENDED: Final = re.compile(
@@ -86,10 +86,10 @@ class _PatchReader:
                 begun = True
             elif line.startswith(b"@@"):
                 self._fail(Text("a hunk without a file"))
-            elif begun and line.startswith((b"+", b"-")) and not self._signed_off():
+            elif begun and line.startswith((b"+", b"-")) and not self._is_signature():
                 self._fail(Text("a line stands outside of every hunk"))
             else:
-                begun = begun and not self._signed_off()
+                begun = begun and not self._is_signature()
                 self._at += 1
 
     def _file(self) -> LooseFile:
@@ -103,14 +103,14 @@ class _PatchReader:
                 said[found[1]] = found[2]
                 self._at += 1
         if self._here().startswith(_BINARY):
-            raise BinaryPatch(path=decoded(git_line), line=self._first + self._at + 1)
+            raise BinaryPatch(path=decode(git_line), line=self._first + self._at + 1)
         names = None
         if self._at < len(self._lines) and _sides_at(self._lines, self._at):
             names = self._name(b"--- "), self._name(b"+++ ")
         hunks = []
         while self._here().startswith(b"@@"):
             hunks.append(self._hunk())
-        return LooseFile(self._first + begin + 1, _moved_names(said) or names, git_line, said, tuple(hunks))
+        return LooseFile(self._first + begin + 1, _read_move(said) or names, git_line, said, tuple(hunks))
 
     def _name(self, word: bytes) -> bytes:
         name, _ = side_name(self._here()[len(word) :].strip())
@@ -128,9 +128,9 @@ class _PatchReader:
         if found:
             old, size = int(found[1]), 1 if found[2] is None else int(found[2])
             stated = old - 1 if size else old
-            end = self._counted(size, 1 if found[4] is None else int(found[4]))
+            end = self._end_by_count(size, 1 if found[4] is None else int(found[4]))
         if end is None:
-            end = self._uncounted()
+            end = self._end_by_look()
         body = self._lines[self._at : end]
         self._at = end
         if found and size and all(line.startswith(b"+") for line in body):
@@ -138,7 +138,7 @@ class _PatchReader:
             stated = None
         return _hunk(self._first + at + 1, stated, body)
 
-    def _counted(self, old_left: int, new_left: int) -> int | None:
+    def _end_by_count(self, old_left: int, new_left: int) -> int | None:
         """Where the hunk ends if the counts in its header are right; otherwise None."""
         at = self._at
         while old_left > 0 or new_left > 0:
@@ -154,7 +154,7 @@ class _PatchReader:
             at += 1
         return at if self._ends(at) or not self._lines[at] else None
 
-    def _uncounted(self) -> int:
+    def _end_by_look(self) -> int:
         at = self._at
         while not self._ends(at):
             at += 1
@@ -171,9 +171,9 @@ class _PatchReader:
             return lines[at] != b"\r"
         if _sides_at(lines, at):
             return at + 2 >= len(lines) or lines[at + 2].startswith(b"@@")
-        return self._signed_off(at)
+        return self._is_signature(at)
 
-    def _signed_off(self, at: int | None = None) -> bool:
+    def _is_signature(self, at: int | None = None) -> bool:
         """Whether this is the end of a mail, as git writes it."""
         at = self._at if at is None else at
         rest = self._lines[at + 1 : at + 3]
@@ -186,9 +186,9 @@ class _PatchReader:
         raise BadPatch(why=why, line=self._first + self._at + 1)
 
 
-def _moved_names(said: dict[bytes, bytes]) -> tuple[bytes, bytes] | None:
+def _read_move(said: dict[bytes, bytes]) -> tuple[bytes, bytes] | None:
     for word in (b"rename", b"copy"):
-        old, new = (unquoted(said.get(word + end, b"")) for end in (b" from", b" to"))
+        old, new = (unquote(said.get(word + end, b"")) for end in (b" from", b" to"))
         if old and new:
             return old, new
     return None
@@ -205,3 +205,40 @@ def _hunk(line: int, stated: int | None, body: list[bytes]) -> LooseHunk:
         else:
             lines.append((b" ", text))  # an empty line, or a lone CR, that lost its space
     return LooseHunk(line, stated, tuple(lines), b"-" in bare or b" " in bare, b"+" in bare or b" " in bare)
+
+
+def find_intended_lines(error: PatchMismatch, patch: bytes, lines: Sequence[str]) -> range | None:
+    """Where a hunk that does not fit was meant to be, so that whoever wrote it sees what is there.
+
+    Counted from 0; None if the error is not about a hunk. The file's lines are without their ends.
+    """
+    number = _hunk_of(error)
+    hunks = _changing(patch, str(error.details["path"]).encode("utf-8", "surrogateescape"))
+    if not lines or not 1 <= number <= len(hunks):
+        return None
+    begin, count = _place(hunks[number - 1], lines)
+    return range(begin, min(begin + count, len(lines)))
+
+
+def _hunk_of(error: PatchMismatch) -> int:
+    why = error.details.get("why")
+    found = error.details.get("hunk") or (why.details.get("hunk") if isinstance(why, Text) else 0)
+    return found if isinstance(found, int) else 0
+
+
+def _changing(patch: bytes, path: bytes) -> list[LooseHunk]:
+    """The hunks of a file that are counted: those that change something."""
+    read = read_loosely(patch)
+    files = [file for file in read if any(name.endswith(path) for name in file.names or ())]
+    files = files or [file for file in read if path in file.git_line]
+    return [hunk for file in files for hunk in file.hunks if any(sign != b" " for sign, _ in hunk.lines)]
+
+
+def _place(hunk: LooseHunk, lines: Sequence[str]) -> tuple[int, int]:
+    """At the longest line that the file has exactly once, or else where it says."""
+    old = [text.decode("utf-8", "replace") for sign, text in hunk.lines if sign != b"+"]
+    once = [(at, text) for at, text in enumerate(old) if text.strip() and lines.count(text) == 1]
+    if once:
+        at, text = max(once, key=lambda pair: len(pair[1]))
+        return max(0, lines.index(text) - at), len(old)
+    return max(0, min(hunk.stated or 0, len(lines) - 1)), len(old)

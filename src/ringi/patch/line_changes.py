@@ -68,7 +68,7 @@ def line_changes(old: Lines, new: Lines, in_old: Counter[bytes] | None = None) -
         a_apart, b_apart = _apart(a, b)
         in_old = Counter(old) if in_old is None else in_old
         few = sum(high - low for low, high in a_apart + b_apart) < len(new) // 2
-        in_new = _counted(in_old, _within(a, a_apart), _within(b, b_apart)) if few else Counter(new)
+        in_new = _count_lines(in_old, _within(a, a_apart), _within(b, b_apart)) if few else Counter(new)
         a_runs = _not_compared(a, a_apart, in_new, _root(len(old)))
         b_runs = _not_compared(b, b_apart, in_old, _root(len(new)))
         a_left, b_left = _without(a, a_runs), _without(b, b_runs)
@@ -80,9 +80,9 @@ def line_changes(old: Lines, new: Lines, in_old: Counter[bytes] | None = None) -
             a_runs, b_runs = _together(a_runs, search.a_runs), _together(b_runs, search.b_runs)
     a_runs = [(low + head, high + head) for low, high in a_runs]
     b_runs = [(low + head, high + head) for low, high in b_runs]
-    a_runs = _settled(old, a_runs, frozenset(_places(b_runs)))
-    b_runs = _settled(new, b_runs, frozenset(_places(a_runs)))
-    return list(_paired(a_runs, b_runs))
+    a_runs = _shift_runs(old, a_runs, frozenset(_places(b_runs)))
+    b_runs = _shift_runs(new, b_runs, frozenset(_places(a_runs)))
+    return list(_pair_runs(a_runs, b_runs))
 
 
 def _root(number: int) -> int:
@@ -134,7 +134,7 @@ def _next_equal(a: Lines, b: Lines) -> _Place:
     return len(a), len(b)
 
 
-def _counted(before: Counter[bytes], gone: Iterable[bytes], come: Iterable[bytes]) -> Counter[bytes]:
+def _count_lines(before: Counter[bytes], gone: Iterable[bytes], come: Iterable[bytes]) -> Counter[bytes]:
     now = Counter(before)
     now.subtract(gone)
     now.update(come)
@@ -241,7 +241,7 @@ def _places(runs: list[_Run]) -> Iterator[int]:
         changed += high - low
 
 
-def _settled(lines: Lines, runs: list[_Run], facing: frozenset[int]) -> list[_Run]:
+def _shift_runs(lines: Lines, runs: list[_Run], facing: frozenset[int]) -> list[_Run]:
     """Among equal lines, each run as far down as it can go, or beside a change of the other text."""
     done: list[_Run] = []
     todo = runs[::-1]
@@ -273,7 +273,7 @@ def _settled(lines: Lines, runs: list[_Run], facing: frozenset[int]) -> list[_Ru
     return done
 
 
-def _paired(a_runs: list[_Run], b_runs: list[_Run]) -> Iterator[LineChange]:
+def _pair_runs(a_runs: list[_Run], b_runs: list[_Run]) -> Iterator[LineChange]:
     a_at, b_at = (
         dict(zip(_places(a_runs), a_runs, strict=True)),
         dict(zip(_places(b_runs), b_runs, strict=True)),
@@ -361,10 +361,10 @@ class _ChangeSearch:
         while self._patience > 0:
             cost += 1
             promising = down.step()
-            if odd and (at := self._met(down)):
+            if odd and (at := self._find_meeting(down)):
                 return _Split(*at)
             promising = up.step() or promising
-            if not odd and (at := self._met(up)):
+            if not odd and (at := self._find_meeting(up)):
                 return _Split(*at)
             self._patience -= down.high - down.low + up.high - up.low
             if exact:
@@ -373,16 +373,16 @@ class _ChangeSearch:
                 if at := down.promising(cost):
                     return _Split(*at, exact_after=False)
                 if at := up.promising(cost):
-                    return _Split(*self._turned(at), exact_before=False)
+                    return _Split(*self._turn(at), exact_before=False)
             if cost >= self._most:
                 # Wherever a path came furthest.
                 (ahead, at), (behind, from_end) = down.furthest(), up.furthest()
                 if behind < ahead:
                     return _Split(*at, exact_after=False)
-                return _Split(*self._turned(from_end), exact_before=False)
+                return _Split(*self._turn(from_end), exact_before=False)
         return None
 
-    def _met(self, stepped: "_Paths") -> _Place | None:
+    def _find_meeting(self, stepped: "_Paths") -> _Place | None:
         """Where a path that just took a step meets one from the other corner."""
         down, up, size = self._down, self._up, self._a_size
         last = size - self._b_size
@@ -395,7 +395,7 @@ class _ChangeSearch:
                 return at, at - diagonal
         return None
 
-    def _turned(self, place: _Place) -> _Place:
+    def _turn(self, place: _Place) -> _Place:
         return self._a_size - place[0], self._b_size - place[1]
 
 

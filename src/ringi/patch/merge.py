@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import compress, pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-from ringi.patch.conflict import ConflictChoice, Decision
+from ringi.patch.conflict import Clash, ConflictChoice, Decision
 from ringi.patch.line_changes import LineChange, line_changes
+from ringi.patch.render import FileSide, is_binary
 
+T = TypeVar("T")
 Lines = list[bytes]
 
 # Conflicts with at most this many lines between them are shown as one.
@@ -80,17 +82,17 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> MergedText | Conflicted:
     regions = _regions(*map(text_lines, (base, ours, theirs)))
     if any(region.kind is RegionKind.CONFLICT for region in regions):
         return Conflicted(regions, _across_line_ends(base, ours, theirs))
-    return MergedText(_joined(regions), regions)
+    return MergedText(_join(regions), regions)
 
 
-def _joined(regions: Regions) -> bytes:
+def _join(regions: Regions) -> bytes:
     lines: Lines = []
     for region in regions:
         lines += region.merged
     return b"".join(lines)
 
 
-def assembled(regions: Sequence[Region], decisions: Sequence[Decision]) -> bytes:
+def assemble(regions: Sequence[Region], decisions: Sequence[Decision]) -> bytes:
     """The text with each conflict as decided, one decision for each in order."""
     if len(decisions) != sum(region.kind is RegionKind.CONFLICT for region in regions):
         raise ValueError("as many decisions as conflicts are needed")
@@ -99,7 +101,7 @@ def assembled(regions: Sequence[Region], decisions: Sequence[Decision]) -> bytes
     pieces: Lines = []
     for region in regions:
         conflict = region.kind is RegionKind.CONFLICT
-        for piece in filter(None, _decided(region, next(waiting)) if conflict else region.merged):
+        for piece in filter(None, _apply_decision(region, next(waiting)) if conflict else region.merged):
             # What was a last line without newline may have got lines behind it.
             if pieces and not pieces[-1].endswith(b"\n"):
                 pieces[-1] += line_end
@@ -107,7 +109,7 @@ def assembled(regions: Sequence[Region], decisions: Sequence[Decision]) -> bytes
     return b"".join(pieces)
 
 
-def _decided(region: Region, decision: Decision) -> Lines:
+def _apply_decision(region: Region, decision: Decision) -> Lines:
     match decision:
         case ConflictChoice.OURS:
             return region.ours
@@ -120,7 +122,7 @@ def _decided(region: Region, decision: Decision) -> Lines:
     return [decision]
 
 
-def written_since(base: bytes, ours: bytes) -> list[range]:
+def find_written_lines(base: bytes, ours: bytes) -> list[range]:
     """Which lines of `ours` are not from the base, counted from 0."""
     changes = line_changes(text_lines(base), text_lines(ours))
     return [range(change.new, change.new_end) for change in changes if change.new < change.new_end]
@@ -156,9 +158,9 @@ def _regions(base: Lines, ours: Lines, theirs: Lines) -> Regions:
     in_base = Counter(base)
     mine, other = line_changes(base, ours, in_base), line_changes(base, theirs, in_base)
     stretches: list[_Stretch] = []
-    for stretch in _overlaid(mine, other, ours, theirs):
+    for stretch in _overlay(mine, other, ours, theirs):
         if stretch.kind is RegionKind.CONFLICT:
-            stretches += _refined(stretch, base, ours, theirs)
+            stretches += _refine(stretch, base, ours, theirs)
         else:
             stretches.append(stretch)
     written = bytearray(len(ours))
@@ -166,7 +168,7 @@ def _regions(base: Lines, ours: Lines, theirs: Lines) -> Regions:
         written[change.new : change.new_end] = b"\1" * (change.new_end - change.new)
     regions: list[Region] = []
     b = o = t = 0
-    for kind, b_low, b_high, o_low, o_high, t_low, t_high, _ in _simplified(stretches, ours):
+    for kind, b_low, b_high, o_low, o_high, t_low, t_high, _ in _simplify(stretches, ours):
         if o < o_low:
             regions.append(_same(ours[o:o_low], MergePosition(b, o, t)))
         was, mine_now, theirs_now = base[b_low:b_high], ours[o_low:o_high], theirs[t_low:t_high]
@@ -183,7 +185,7 @@ def _same(lines: Lines, place: MergePosition) -> Region:
     return Region(RegionKind.SAME, lines, lines, lines, place, ())
 
 
-def _overlaid(
+def _overlay(
     mine: list[LineChange], other: list[LineChange], ours: Lines, theirs: Lines
 ) -> Iterator[_Stretch]:
     """Changes of the base by both sides; those that overlap or touch become one stretch."""
@@ -224,7 +226,7 @@ def _is_one(mine: list[LineChange], other: list[LineChange]) -> bool:
     return len(mine) == len(other) == 1 and mine[0][:2] == other[0][:2]
 
 
-def _refined(conflict: _Stretch, base: Lines, ours: Lines, theirs: Lines) -> list[_Stretch]:
+def _refine(conflict: _Stretch, base: Lines, ours: Lines, theirs: Lines) -> list[_Stretch]:
     """A conflict without the lines that both sides agree on, and those lines."""
     _, b, b_end, o, o_end, t, t_end, _ = conflict
     if o == o_end or t == t_end:
@@ -275,7 +277,7 @@ def _base_spans(base: Lines, agreed: list[Lines]) -> list[tuple[int, int]]:
     return spans
 
 
-def _simplified(stretches: Iterable[_Stretch], ours: Lines) -> list[_Stretch]:
+def _simplify(stretches: Iterable[_Stretch], ours: Lines) -> list[_Stretch]:
     """Conflicts close to each other as one, with the lines between them."""
     result: list[_Stretch] = []
     last = -1  # of the conflicts, if nothing keeps it apart from the next
@@ -306,7 +308,7 @@ def _across_line_ends(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     regions = _regions(*map(text_lines, plain))
     if any(region.kind is RegionKind.CONFLICT for region in regions):
         return None
-    content = _joined(regions)
+    content = _join(regions)
     return content.replace(b"\n", b"\r\n") if ends[1] == b"\r\n" else content
 
 
@@ -317,3 +319,92 @@ def _line_ends(text: bytes) -> bytes | None:
     if b"\r" not in text:
         return b"\n"
     return {0: b"\n", text.count(b"\n"): b"\r\n"}.get(text.count(b"\r\n"))
+
+
+# The text of a file, its mode, and whether it is there at all.
+
+_REGULAR: Final = "100"
+# Lines of a larger text would take too much memory; git's own limit is higher.
+_LARGEST: Final = 64 << 20
+
+
+class MergedFile(NamedTuple):
+    side: FileSide | None
+    """None if the file is gone."""
+    text: MergedText | None = None
+    """None if nothing had to be merged line by line."""
+
+
+class ConflictedFile(NamedTuple):
+    clashes: tuple[Clash, ...]
+    data: bytes | None = None
+    """None if it has to be decided, as the mode."""
+    mode: str | None = None
+    text: MergedText | Conflicted | None = None
+
+
+def merge_file(
+    base: FileSide | None, ours: FileSide | None, theirs: FileSide | None
+) -> MergedFile | ConflictedFile:
+    """None for a file that is not there."""
+    if theirs in (ours, base):
+        return MergedFile(ours)
+    if ours == base:
+        return MergedFile(theirs)
+    if ours is None:
+        return ConflictedFile((Clash.DELETED_BY_OURS,))
+    if theirs is None:
+        return ConflictedFile((Clash.DELETED_BY_THEIRS,))
+    if _kind(ours) != _kind(theirs):
+        return ConflictedFile((Clash.KIND,))
+    if base is not None and _kind(base) != _kind(ours):
+        base = None  # both replaced it, so they have nothing in common
+    mode = _one_of(base and base.mode, ours.mode, theirs.mode)
+    content = _content(base, ours, theirs)
+    clashes = tuple(filter(None, (content.clash, None if mode else Clash.MODE)))
+    if content.data is None or mode is None:
+        return ConflictedFile(clashes, content.data, mode, content.text)
+    return MergedFile(
+        FileSide(content.data, mode), content.text if isinstance(content.text, MergedText) else None
+    )
+
+
+class _MergedContent(NamedTuple):
+    data: bytes | None
+    clash: Clash | None = None
+    text: MergedText | Conflicted | None = None
+
+
+def _content(base: FileSide | None, ours: FileSide, theirs: FileSide) -> _MergedContent:
+    data = _one_of(base and base.data, ours.data, theirs.data)
+    if data is not None:
+        return _MergedContent(data)
+    if clash := _opaque(base, ours, theirs):
+        return _MergedContent(None, clash)
+    text = merge(base.data if base else b"", ours.data, theirs.data)
+    return (
+        _MergedContent(text.content, None, text)
+        if isinstance(text, MergedText)
+        else _MergedContent(None, Clash.TEXT, text)
+    )
+
+
+def _one_of(base: T | None, ours: T, theirs: T) -> T | None:
+    """What both have, or what one of them changed; None if each changed it in its own way."""
+    if theirs in (ours, base):
+        return ours
+    return theirs if ours == base else None
+
+
+def _kind(side: FileSide) -> str:
+    return side.mode[:3]
+
+
+def _opaque(base: FileSide | None, ours: FileSide, theirs: FileSide) -> Clash | None:
+    """Why the contents cannot be merged line by line."""
+    if _kind(ours) != _REGULAR:
+        return Clash.LINK
+    texts = [side.data for side in (base, ours, theirs) if side is not None]
+    if any(map(is_binary, texts)):
+        return Clash.BINARY
+    return Clash.TOO_LARGE if max(map(len, texts)) > _LARGEST else None

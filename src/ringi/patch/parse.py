@@ -14,11 +14,11 @@ from ringi.patch.patch import (
     Hunk,
     Patch,
     PatchKind,
-    decoded,
+    decode,
     is_epoch,
     name_pairs,
     side_name,
-    unquoted,
+    unquote,
     without_prefix,
 )
 
@@ -86,7 +86,7 @@ def _read_file(data: bytes, at: int, limit: int, *, marks: bool) -> tuple[FilePa
         hunks, end = read_hunks(data, usual.end(), limit, marks=marks)
         if hunks:
             name, blobs, mode = usual.groups(b"")
-            path, both = decoded(name), mode.decode() or None
+            path, both = decode(name), mode.decode() or None
             return FilePatch(PatchKind.CHANGED, path, path, both, both, hunks, b"", blobs, usual[0]), end
     if data.startswith(GIT, at):
         section = _git_section(data, at)
@@ -97,7 +97,7 @@ def _read_file(data: bytes, at: int, limit: int, *, marks: bool) -> tuple[FilePa
     else:
         _refuse(data, at)
     hunks, end = read_hunks(data, section.end, limit, marks=marks)
-    return _checked(section, file._replace(hunks=hunks, header=data[at : section.end])), end
+    return _check(section, file._replace(hunks=hunks, header=data[at : section.end])), end
 
 
 _START_HERE: Final = re.compile(rb"diff --git |--- [^\n]*\n\+\+\+ ").match
@@ -108,7 +108,7 @@ def _refuse(data: bytes, at: int) -> NoReturn:
     if data.startswith(b"@@", at):
         raise BadPatch(why=Text("a hunk without a file"), line=line)
     what = data[at : data.find(b"\n", at)].removeprefix(_BINARY[1])
-    raise BinaryPatch(path=decoded(what.strip()), line=line)
+    raise BinaryPatch(path=decode(what.strip()), line=line)
 
 
 def _git_section(data: bytes, at: int) -> _Section:
@@ -129,7 +129,7 @@ def _git_section(data: bytes, at: int) -> _Section:
         section.fail(Text("its lines end with CR LF, so it was converted on the way"))
     if data.startswith(_BINARY, section.end):
         names = [new for old, new in name_pairs(line) if old == new] or [line]
-        raise BinaryPatch(path=decoded(said.get(b"rename to", names[0])), line=line_of(data, section.end))
+        raise BinaryPatch(path=decode(said.get(b"rename to", names[0])), line=line_of(data, section.end))
     return section
 
 
@@ -148,7 +148,7 @@ def _git_file(section: _Section) -> FilePatch:
     kind, old, new = _kind(section)
     old_mode, new_mode = _modes(section, kind)
     if section.sides:
-        old, new = _sided(section, kind, old, new)
+        old, new = _read_sides(section, kind, old, new)
     elif old is None:
         old = new = _only_name(section)
     if new is None or old is None:
@@ -187,7 +187,7 @@ def _kind(section: _Section) -> tuple[PatchKind, bytes | None, bytes | None]:
         kinds.append(kind)
         if source is None or target is None:
             section.fail(Text("a renamed or copied file needs both names"))
-        old, new = unquoted(source), unquoted(target)
+        old, new = unquote(source), unquote(target)
         if not old or not new:
             section.fail(Text("the name of a file cannot be read"))
     if len(kinds) > 1:
@@ -221,7 +221,7 @@ def _modes(section: _Section, kind: PatchKind) -> tuple[str | None, str | None]:
     return old.decode() if old else None, new.decode() if new else None
 
 
-def _sided(
+def _read_sides(
     section: _Section, kind: PatchKind, old: bytes | None, new: bytes | None
 ) -> tuple[bytes | None, bytes | None]:
     """The names of the --- and +++ lines; they must equal those from rename or copy lines."""
@@ -275,10 +275,10 @@ def _plain_file(section: _Section) -> FilePatch:
 def _path(section: _Section, raw: bytes) -> str:
     if b"\0" in raw or not raw:
         section.fail(Text("the name of a file cannot be read"))
-    return decoded(raw)
+    return decode(raw)
 
 
-def _checked(section: _Section, file: FilePatch) -> FilePatch:
+def _check(section: _Section, file: FilePatch) -> FilePatch:
     """Checks that the hunks fit the kind."""
     hunks = file.hunks
     if not hunks and section.sides:
@@ -383,7 +383,7 @@ def _refuse_hunk(data: bytes, at: int, hunk: Hunk, old_end: int, shift: int, *, 
     why = Text(
         "a hunk claims to begin at new line {claimed}; after the hunks before it that is line {line}",
         claimed=hunk.new_start,
-        line=hunk.moved(hunk.old_at + shift).new_start,
+        line=hunk.move(hunk.old_at + shift).new_start,
     )
     _fail(data, at, why)
 

@@ -39,7 +39,7 @@ class Hunk(NamedTuple):
     def new_at(self) -> int:
         return self.new_start - 1 if self.new_count else self.new_start
 
-    def moved(self, new_at: int) -> "Hunk":
+    def move(self, new_at: int) -> "Hunk":
         """The same change, with that many lines before it in the new file."""
         return self._replace(new_start=new_at + 1 if self.new_count else new_at)
 
@@ -88,7 +88,7 @@ _STAMP: Final = re.compile(
 )
 
 
-def quoted(prefix: str, path: str) -> bytes:
+def quote(prefix: str, path: str) -> bytes:
     raw = prefix.encode() + path.encode("utf-8", "surrogateescape")
     if not _NEEDS_QUOTES.intersection(raw):
         return raw
@@ -98,11 +98,11 @@ def quoted(prefix: str, path: str) -> bytes:
     return b'"' + escaped + b'"'
 
 
-def decoded(raw: bytes) -> str:
+def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def unquoted(raw: bytes) -> bytes | None:
+def unquote(raw: bytes) -> bytes | None:
     """All of it as one name; None if a quoted name does not end with its quote."""
     if not raw.startswith(b'"'):
         return raw
@@ -154,16 +154,16 @@ def whole_pairs(line: bytes) -> Iterator[tuple[bytes, bytes]]:
     else:
         spaces = [at for at, byte in enumerate(line) if byte == _SPACE]
     for space in spaces:
-        left, right = unquoted(line[:space]), unquoted(line[space + 1 :])
+        left, right = unquote(line[:space]), unquote(line[space + 1 :])
         if left is not None and right is not None:
             yield left, right
 
 
 def _plain(escaped: bytes) -> bytes:
-    return _ESCAPE.sub(_unescaped, escaped) if b"\\" in escaped else escaped
+    return _ESCAPE.sub(_unescape, escaped) if b"\\" in escaped else escaped
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
+def _unescape(found: re.Match[bytes]) -> bytes:
     return _LETTERS.get(found[1]) or bytes([int(found[1], 8)])
 
 
@@ -173,10 +173,10 @@ NO_NEWLINE: Final = b"\\ No newline at end of file\n"
 
 def dump(patch: Patch) -> bytes:
     """The patch as bytes; for one that git wrote, exactly the same, without the text around it."""
-    return b"".join(piece for file in patch.files for piece in written(file))
+    return b"".join(piece for file in patch.files for piece in dump_file(file))
 
 
-def written(file: FilePatch) -> Iterator[bytes]:
+def dump_file(file: FilePatch) -> Iterator[bytes]:
     yield file.header or b"".join(header(file))
     for hunk in file.hunks:
         yield b"@@ -%s +%s @@%s\n" % (
@@ -194,7 +194,7 @@ def span(start: int, count: int) -> bytes:
 def header(file: FilePatch) -> Iterator[bytes]:
     """In git's order, from the fields of the patch."""
     old, new = file.old_path or file.path, file.path
-    yield b"diff --git %s %s\n" % (quoted("a/", old), quoted("b/", new))
+    yield b"diff --git %s %s\n" % (quote("a/", old), quote("b/", new))
     if file.kind is PatchKind.NEW:
         yield b"new file mode %s\n" % (file.new_mode or PLAIN_MODE).encode()
     elif file.kind is PatchKind.DELETED:
@@ -205,7 +205,7 @@ def header(file: FilePatch) -> Iterator[bytes]:
         yield file.likeness + b"\n"
     word = {PatchKind.RENAMED: b"rename", PatchKind.COPIED: b"copy"}.get(file.kind)
     if word:
-        yield b"%s from %s\n%s to %s\n" % (word, quoted("", old), word, quoted("", new))
+        yield b"%s from %s\n%s to %s\n" % (word, quote("", old), word, quote("", new))
     if file.blobs:
         yield b"index %s\n" % file.blobs
     if file.hunks:
@@ -222,5 +222,5 @@ def sides(file: FilePatch) -> tuple[bytes, bytes]:
 
 def _side(prefix: str, path: str) -> bytes:
     # A tab after a name with a space, or git would cut it there.
-    name = quoted(prefix, path)
+    name = quote(prefix, path)
     return name + b"\t" if " " in path and not name.startswith(b'"') else name

@@ -110,9 +110,9 @@ class _Pairs:
     def _alike(self, old: str, new: str) -> float:
         if not _may_be_alike(len(self._old[old]), len(self._new[new])):
             return 0.0
-        return _similarity(self._known("-" + old, self._old[old]), self._known("+" + new, self._new[new]))
+        return _similarity(self._load("-" + old, self._old[old]), self._load("+" + new, self._new[new]))
 
-    def _known(self, key: str, data: bytes) -> _ChunkedContent:
+    def _load(self, key: str, data: bytes) -> _ChunkedContent:
         if key not in self._contents:
             self._contents[key] = _content(data)
         return self._contents[key]

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ringi.patch.patch import NO_NEWLINE, FilePatch, Hunk, PatchKind, header, sides, written
+from ringi.patch.patch import NO_NEWLINE, FilePatch, Hunk, PatchKind, dump_file, header, sides
 
 # A longer stretch without a unique common line counts as rewritten instead of being compared for seconds.
 _LARGEST_SQUARE: Final = 25_000_000
@@ -46,7 +46,7 @@ def matching_blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
             found.append(Block(a, b, 1))
             a_low, b_low = a + 1, b + 1
         work.append((a_low, a_high, b_low, b_high))
-    return [*_joined(sorted(found)), Block(len(old), len(new), 0)]
+    return [*_join(sorted(found)), Block(len(old), len(new), 0)]
 
 
 _Range = tuple[int, int, int, int]
@@ -146,7 +146,7 @@ def _walk_back(rows: list[int], width: int) -> Iterator[tuple[int, int]]:
             yield a, b
 
 
-def _joined(blocks: list[Block]) -> list[Block]:
+def _join(blocks: list[Block]) -> list[Block]:
     result: list[Block] = []
     for block in blocks:
         if result and (result[-1].a + result[-1].size, result[-1].b + result[-1].size) == (block.a, block.b):
@@ -218,11 +218,11 @@ def render(path: str, old: FileSide | None, new: FileSide | None) -> Rendered:
 
 def render_change(change: FileDelta) -> Rendered:
     old, new = change.old, change.new
-    file = _described(change)
+    file = _describe(change)
     if any(side and is_binary(side.data) for side in (old, new)):
         changed = (old and old.data) != (new and new.data)
         note = b"Binary files %s and %s differ\n" % sides(file) if changed else b""
-        weight = sum(counted_lines(len(side.data)) for side in (old, new) if side and changed)
+        weight = sum(count_budget_lines(len(side.data)) for side in (old, new) if side and changed)
         return Rendered(b"".join(header(file)) + note, 0, 0, binary=True, weight=weight)
     hunks = _hunks_of(old.data if old else b"", new.data if new else b"")
     added = sum(hunk.body.startswith(b"+") + hunk.body.count(b"\n+") for hunk in hunks)
@@ -230,12 +230,12 @@ def render_change(change: FileDelta) -> Rendered:
     if file.kind in {PatchKind.RENAMED, PatchKind.COPIED}:
         file = file._replace(likeness=b"similarity index %d%%" % _likeness(old, new, hunks))
     long = (line for hunk in hunks for line in _LONG_LINE.finditer(hunk.body))
-    weight = added + removed + sum(counted_lines(len(line[1])) - 1 for line in long)
-    diff = b"".join(written(file._replace(hunks=hunks)))
+    weight = added + removed + sum(count_budget_lines(len(line[1])) - 1 for line in long)
+    diff = b"".join(dump_file(file._replace(hunks=hunks)))
     return Rendered(diff, added, removed, binary=False, weight=weight, hunks=hunks)
 
 
-def counted_lines(size: int) -> int:
+def count_budget_lines(size: int) -> int:
     """How many lines of a budget so many bytes take."""
     return -(-size // _BYTES_OF_A_LINE)
 
@@ -245,7 +245,7 @@ def render_move(old_path: str, path: str, old: FileSide, new: FileSide, *, copy:
     return render_change(FileDelta(path, old, new, old_path, copy))
 
 
-def _described(change: FileDelta) -> FilePatch:
+def _describe(change: FileDelta) -> FilePatch:
     old, new = change.old, change.new
     old_path = change.old_path or change.path
     kind = PatchKind.CHANGED

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from ringi.errors import AmbiguousPatch, BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel.text import Text
-from ringi.patch.apply import FileOutcome, Read, outcome, shown
+from ringi.patch.apply import FileOutcome, Read, outcome, shorten_line
 from ringi.patch.lenient_parse import LooseFile, LooseHunk, read_loosely
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import (
@@ -18,7 +18,7 @@ from ringi.patch.patch import (
     FilePatch,
     Patch,
     PatchKind,
-    decoded,
+    decode,
     dump,
     name_pairs,
     whole_pairs,
@@ -196,13 +196,13 @@ def _explain(path: str, text: _SearchableLines, piece: HunkPiece) -> NoReturn:
             low = middle
         else:
             high = middle
-    line = shown(piece.old[low])
+    line = shorten_line(piece.old[low])
     if low:
         why = Text(
             "hunk {hunk} is not in it: {line} does not follow {before}",
             hunk=number,
             line=line,
-            before=shown(piece.old[low - 1]),
+            before=shorten_line(piece.old[low - 1]),
         )
     else:
         why = Text("hunk {hunk} is not in it: there is no line {line}", hunk=number, line=line)
@@ -220,7 +220,7 @@ def normalise(patch: bytes, read: Read) -> bytes:
     if exact is None:
         exact = [(file, None) for file in _loosely(patch, read)]
     ordered = sorted(exact, key=lambda pair: pair[0].path.encode("utf-8", "surrogateescape"))
-    result = b"".join(_rendered(file, given) for file, given in ordered)
+    result = b"".join(_render(file, given) for file, given in ordered)
     if not result:
         raise BadPatch(why=Text("it changes nothing"), line=1)
     return result
@@ -238,7 +238,7 @@ def _exactly(patch: bytes, read: Read) -> list[tuple[FileOutcome, FilePatch | No
         return None
 
 
-def _rendered(file: FileOutcome, given: FilePatch | None) -> bytes:
+def _render(file: FileOutcome, given: FilePatch | None) -> bytes:
     old_mode = file.old_mode or file.new_mode or PLAIN_MODE
     new_mode = file.new_mode or old_mode
     old = FileSide(file.before, old_mode) if file.before is not None else None
@@ -265,7 +265,7 @@ def _loosely(patch: bytes, read: Read) -> Iterator[FileOutcome]:
     if not files:
         why = Text("no file is named in it") if patch.strip() else Text("it is empty")
         raise BadPatch(why=why, line=1)
-    named = [_named(file, read) for file in files]
+    named = [_find_file(file, read) for file in files]
     freed = {name.old for name in named if name.kind is PatchKind.RENAMED}
     seen: set[str] = set()
     for file, name in zip(files, named, strict=True):
@@ -276,7 +276,7 @@ def _loosely(patch: bytes, read: Read) -> Iterator[FileOutcome]:
         yield _outcome(file, name, read, freed)
 
 
-def _named(file: LooseFile, read: Read) -> _Named:
+def _find_file(file: LooseFile, read: Read) -> _Named:
     """Which file is meant: without the usual prefixes if it has them, otherwise as written."""
     kind = _kind(file)
     pairs = list(_pairs(file, kind))
@@ -318,7 +318,7 @@ def _pairs(file: LooseFile, kind: PatchKind) -> Iterator[tuple[str, str]]:
             if not first or not second or (first != second) is not moved:
                 continue
             if named is None or (first, second) in named:
-                yield decoded(first), decoded(second)
+                yield decode(first), decode(second)
 
 
 def _raw_pairs(file: LooseFile) -> Iterator[tuple[bytes, bytes]]:
@@ -334,7 +334,7 @@ def _outcome(file: LooseFile, name: _Named, read: Read, freed: set[str]) -> File
     ):
         raise PatchMismatch(path=new, why=Text("it is there already"))
     before = None if kind is PatchKind.NEW else read(old)
-    after: bytes | None = _changed(new, file.hunks, before or b"")
+    after: bytes | None = _apply_hunks(new, file.hunks, before or b"")
     if kind is PatchKind.DELETED:
         if after:
             why = Text("it is to be deleted and has more lines than the patch removes")
@@ -355,7 +355,7 @@ def _outcome(file: LooseFile, name: _Named, read: Read, freed: set[str]) -> File
     )
 
 
-def _changed(path: str, hunks: tuple[LooseHunk, ...], data: bytes) -> bytes:
+def _apply_hunks(path: str, hunks: tuple[LooseHunk, ...], data: bytes) -> bytes:
     lines = data.split(b"\n")
     whole = not lines[-1]  # ends with a newline, or is empty
     if whole:
@@ -364,7 +364,7 @@ def _changed(path: str, hunks: tuple[LooseHunk, ...], data: bytes) -> bytes:
     changing = [hunk for hunk in hunks if any(sign != b" " for sign, _ in hunk.lines)]
     if not changing:
         return data
-    if _lost_returns(lines, changing):
+    if _lacks_returns(lines, changing):
         changing = [_with_returns(hunk) for hunk in changing]
     _check_ends(path, changing, whole=whole)
     pieces = [_piece(number, hunk) for number, hunk in enumerate(changing, 1)]
@@ -404,7 +404,7 @@ def _check_ends(path: str, hunks: list[LooseHunk], *, whole: bool) -> None:
             raise PatchMismatch(path=path, why=why)
 
 
-def _lost_returns(lines: list[bytes], hunks: list[LooseHunk]) -> bool:
+def _lacks_returns(lines: list[bytes], hunks: list[LooseHunk]) -> bool:
     """Whether every line of the file ends with CR LF but the patch has LF only."""
     return (
         bool(lines)

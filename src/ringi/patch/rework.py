@@ -1,12 +1,13 @@
-"""Patches reversed, and with hunks left out."""
+"""Patches reversed, with hunks left out, and with more unchanged lines around a hunk."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from ringi.errors import NotFound, PatchMismatch
 from ringi.kernel.text import Text
 from ringi.patch.patch import NO_NEWLINE, PLAIN_MODE, FilePatch, Hunk, Patch, PatchKind
+from ringi.patch.render import context_line, lines_of, span
 
 # Neighbouring lines of one sign, with the mark that the last of them has no newline.
 _STRETCHES: Final = re.compile(
@@ -20,10 +21,10 @@ def reverse(patch: Patch, read: Callable[[str], bytes | None] | None = None) -> 
     Undoing a copy deletes it, and a deletion contains the whole content: `read` gives the files as the
     patch left them. Without `read`, a patch with a copy cannot be reversed.
     """
-    return Patch(tuple(_reversed(file, read) for file in patch.files))
+    return Patch(tuple(_reverse(file, read) for file in patch.files))
 
 
-def _reversed(file: FilePatch, read: Callable[[str], bytes | None] | None) -> FilePatch:
+def _reverse(file: FilePatch, read: Callable[[str], bytes | None] | None) -> FilePatch:
     if file.kind is PatchKind.COPIED:
         return _without_copy(file, read)
     kinds = {PatchKind.NEW: PatchKind.DELETED, PatchKind.DELETED: PatchKind.NEW}
@@ -35,7 +36,7 @@ def _reversed(file: FilePatch, read: Callable[[str], bytes | None] | None) -> Fi
         file.old_path,
         file.new_mode,
         file.old_mode,
-        tuple(map(_turned, file.hunks)),
+        tuple(map(_turn, file.hunks)),
         file.likeness,
         new + dots + old + space + mode,
     )
@@ -57,7 +58,7 @@ def _removal(content: bytes) -> Hunk:
     return Hunk(1, whole.count(b"\n") + 1, 0, 0, b"", body + mark)
 
 
-def _turned(hunk: Hunk) -> Hunk:
+def _turn(hunk: Hunk) -> Hunk:
     pieces: list[bytes] = []
     added: list[bytes] = []
     for stretch in _STRETCHES(hunk.body):
@@ -102,7 +103,7 @@ def _without(file: FilePatch, numbers: frozenset[int]) -> FilePatch | None:
     header = file.header if kept else b""
     # The index line names the result of the whole patch, so it is no longer true.
     return file._replace(
-        hunks=tuple(_moved(kept)), likeness=likeness, blobs=b"", header=_without_index(header)
+        hunks=tuple(_shift(kept)), likeness=likeness, blobs=b"", header=_without_index(header)
     )
 
 
@@ -111,8 +112,38 @@ def _without_index(header: bytes) -> bytes:
     return b"\n".join(line for line in lines if not line.startswith(b"index "))
 
 
-def _moved(hunks: list[Hunk]) -> Iterator[Hunk]:
+def _shift(hunks: list[Hunk]) -> Iterator[Hunk]:
     shift = 0
     for hunk in hunks:
-        yield hunk.moved(hunk.old_at + shift)
+        yield hunk.move(hunk.old_at + shift)
         shift += hunk.new_count - hunk.old_count
+
+
+def with_context(hunks: Sequence[Hunk], old: bytes, more: Mapping[int, int]) -> tuple[Hunk, ...]:
+    """Up to so many more lines around each hunk, counted from 1. What lies between two is shown once.
+
+    For people: neither the change nor the number of hunks differs.
+    """
+    lines = lines_of(old)
+    found = []
+    shown = 0
+    """Lines of the old file up to here are shown already."""
+    for number, hunk in enumerate(hunks, 1):
+        after = hunk.old_at + hunk.old_count
+        limit = hunks[number].old_at if number < len(hunks) else len(lines)
+        low = max(hunk.old_at - more.get(number, 0), shown)
+        shown = min(after + more.get(number, 0), limit)
+        found.append(_wider(hunk, lines, low, max(shown, after)))
+    return tuple(found)
+
+
+def _wider(hunk: Hunk, lines: Sequence[bytes], low: int, high: int) -> Hunk:
+    before, after = lines[low : hunk.old_at], lines[hunk.old_at + hunk.old_count : high]
+    more = len(before) + len(after)
+    new_at = hunk.new_at - len(before)
+    return Hunk(
+        *span(low, low + hunk.old_count + more),
+        *span(new_at, new_at + hunk.new_count + more),
+        hunk.heading,
+        b"".join([*map(context_line, before), hunk.body, *map(context_line, after)]),
+    )

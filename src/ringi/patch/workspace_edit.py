@@ -1,29 +1,114 @@
-"""Changed files as a WorkspaceEdit: whole lines are replaced, positions are counted as editors do.
+"""Changed files as an editor applies them: the parts we write of the WorkspaceEdit of the Language Server
+Protocol 3.17.
 
-The text of a file is all of its bytes: a byte order mark is its first character.
+Whole lines are replaced, and positions are counted as editors do. The text of a file is all of its bytes: a
+byte order mark is its first character.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import quote
 
-from ringi.errors import NotAnEdit
+import msgspec
+
+from ringi.errors import BadDocument, NotAnEdit
+from ringi.kernel.codec import decode_foreign
+from ringi.kernel.document import CamelDocument, prepare
 from ringi.kernel.text import Text
-from ringi.patch.editor_edit import (
-    CreateFile,
-    DeleteFile,
-    DeleteOptions,
-    DocumentChange,
-    PlacingOptions,
-    Position,
-    Range,
-    RenameFile,
-    TextDocumentEdit,
-    TextEdit,
-    VersionedDocument,
-    WorkspaceEdit,
-)
 from ringi.patch.render import matching_blocks
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Position(CamelDocument, frozen=True, order=True):
+    line: Count
+    """Counted from 0. A line ends with LF, CR LF or CR alone."""
+    character: Count
+    """Counted from 0 in UTF-16 code units."""
+
+
+class Range(CamelDocument, frozen=True):
+    start: Position
+    end: Position
+    """Exclusive."""
+
+
+class TextEdit(CamelDocument, frozen=True):
+    range: Range
+    new_text: str
+
+
+class VersionedDocument(CamelDocument, frozen=True):
+    uri: str
+    version: int | None = None
+    """None: the file as it is on the disk."""
+
+
+class TextDocumentEdit(CamelDocument, frozen=True):
+    """Every range refers to the text before the first of the edits."""
+
+    text_document: VersionedDocument
+    edits: tuple[TextEdit, ...]
+
+
+class PlacingOptions(CamelDocument, frozen=True, omit_defaults=True):
+    overwrite: bool | None = None
+    ignore_if_exists: bool | None = None
+
+
+class DeleteOptions(CamelDocument, frozen=True, omit_defaults=True):
+    recursive: bool | None = None
+    ignore_if_not_exists: bool | None = None
+
+
+class CreateFile(CamelDocument, frozen=True, tag_field="kind", tag="create", omit_defaults=True):
+    uri: str
+    options: PlacingOptions | None = None
+
+
+class RenameFile(CamelDocument, frozen=True, tag_field="kind", tag="rename", omit_defaults=True):
+    old_uri: str
+    new_uri: str
+    options: PlacingOptions | None = None
+
+
+class DeleteFile(CamelDocument, frozen=True, tag_field="kind", tag="delete", omit_defaults=True):
+    uri: str
+    options: DeleteOptions | None = None
+
+
+FileOperation = CreateFile | RenameFile | DeleteFile
+DocumentChange = TextDocumentEdit | FileOperation
+
+
+class WorkspaceEdit(CamelDocument, frozen=True):
+    document_changes: tuple[DocumentChange, ...]
+    """In the order in which they are applied."""
+
+
+# The four kinds of change are in one list, and only three of them have a `kind`. msgspec encodes such a union
+# but cannot decode it.
+
+
+class _Unsorted(CamelDocument, frozen=True):
+    document_changes: tuple[dict[str, Any], ...]
+
+
+def read_workspace_edit(data: bytes, what: str = "WorkspaceEdit") -> WorkspaceEdit:
+    changes = decode_foreign(data, _Unsorted, what).document_changes
+    try:
+        return WorkspaceEdit(tuple(map(_change, changes)))
+    except msgspec.ValidationError as error:
+        raise BadDocument(what=what, why=str(error)) from None
+
+
+def _change(raw: dict[str, Any]) -> DocumentChange:
+    if "kind" in raw:
+        kinds: Any = FileOperation
+        operation: FileOperation = msgspec.convert(raw, type=prepare(kinds))
+        return operation
+    return msgspec.convert(raw, type=prepare(TextDocumentEdit))
+
 
 _NEW_PLACE: Final = PlacingOptions(overwrite=False, ignore_if_exists=False)
 _THIS_FILE: Final = DeleteOptions(recursive=False, ignore_if_not_exists=False)
@@ -48,7 +133,7 @@ def workspace_edit(changes: Sequence[EditedFile], base_uri: str) -> WorkspaceEdi
         _check(change)
     deleted = [change for change in changes if change.new is None]
     edited = [change for change in changes if change.new is not None and not _renames(change)]
-    renamed, stuck = _ordered([change for change in changes if _renames(change)])
+    renamed, stuck = _order([change for change in changes if _renames(change)])
     for change in stuck:
         deleted.append(EditedFile(change.old_path or change.path, None, change.old, None))
         edited.append(EditedFile(change.path, None, None, change.new))
@@ -84,7 +169,7 @@ def _check(change: EditedFile) -> None:
         raise NotAnEdit(path=change.path, why=Text("its text stays the same"))
 
 
-def _ordered(renamed: Sequence[EditedFile]) -> tuple[list[EditedFile], list[EditedFile]]:
+def _order(renamed: Sequence[EditedFile]) -> tuple[list[EditedFile], list[EditedFile]]:
     """Each after the file whose path it takes; also returns those that wait for each other, as in a swap."""
     left = {change.old_path: change for change in sorted(renamed, key=_path)}
     result: list[EditedFile] = []

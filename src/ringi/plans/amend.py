@@ -16,7 +16,7 @@ from ringi.errors import InvalidSpecs, NotFound, Refused, Stale, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.patch.apply import applied
+from ringi.patch.apply import apply_hunks
 from ringi.patch.render import Rendered
 from ringi.plans.document import (
     Amendment,
@@ -35,7 +35,7 @@ from ringi.plans.validate import Validated, misfits, validate, why_of
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, ActionSpecExt
 from ringi.tree.file_state import FileState
-from ringi.tree.tree import differing
+from ringi.tree.tree import find_differing
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -212,7 +212,7 @@ def _sum(amended: Sequence[_Amended], version: int) -> Amended:
 
 def _effects(workspace: Workspace, plan: str, spec: ActionSpecExt) -> tuple[Effect, ...]:
     """What the spec does to its files, which must still be those that the proposer saw."""
-    if wrong := differing(workspace.tree, files_of([spec])):
+    if wrong := find_differing(workspace.tree, files_of([spec])):
         raise Stale(plan=plan, paths=", ".join(wrong))
     try:
         return effects_now(workspace, spec)
@@ -234,7 +234,7 @@ def _without_hunks(
     source = effects[-1].old
     if not left and (source is None or effects[0].after is None):
         return None
-    return applied(spec.base.path, left, source or b"")
+    return apply_hunks(spec.base.path, left, source or b"")
 
 
 def _new_content(plan: str, spec: ActionSpecExt, effects: Sequence[Effect], wanted: NewContent) -> bytes:

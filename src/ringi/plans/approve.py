@@ -68,8 +68,8 @@ from ringi.plans.rows import PlanRecord
 from ringi.plans.status import advance, refusal
 from ringi.plans.validate import misfits
 from ringi.policy.spec_kind import SpecKind
-from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, SpecSelection, selected
-from ringi.tree.tree import differing
+from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, SpecSelection, select_specs
+from ringi.tree.tree import find_differing
 
 if TYPE_CHECKING:
     from ringi.app.store import Store
@@ -151,7 +151,7 @@ def _require_fit(workspace: Workspace, stored: StoredPlan, selection: SpecSelect
     if selection.all and selection.ids:
         raise InvalidSpecs(plan=name, issues=Text("it is all of them or these, not both"))
     require_valid(workspace, stored, selection)
-    specs = selected(stored.document.state.action_specs, selection)
+    specs = select_specs(stored.document.state.action_specs, selection)
     _require_ids(stored, selection)
     if problems := misfits(specs, len(specs), rules_of(workspace), workspace.tree):
         raise InvalidSpecs(plan=name, issues=problems[0])
@@ -165,7 +165,7 @@ def _require_fit(workspace: Workspace, stored: StoredPlan, selection: SpecSelect
         raise InvalidSpecs(plan=name, issues=why)
     if danger := check_danger(workspace, lambda: stored.document, specs):
         raise InvalidSpecs(plan=name, issues=danger)
-    if wrong := differing(workspace.tree, files_of(specs)):
+    if wrong := find_differing(workspace.tree, files_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
 
 
@@ -267,7 +267,7 @@ def find_approval(workspace: Workspace, plan_id: str, selection: SpecSelection) 
 def _describe_left_out(document: PlanDocument, selection: SpecSelection) -> str:
     """For the proposer: what the person did not approve."""
     specs = document.state.action_specs
-    chosen = {spec.id for spec in selected(specs, selection)}
+    chosen = {spec.id for spec in select_specs(specs, selection)}
     left = [spec for spec in specs if spec.id not in chosen]
     if not left:
         return ""
@@ -310,7 +310,7 @@ def covering(workspace: Workspace, record: PlanRecord) -> Approval | None:
 
 
 def _bytes_now(workspace: Workspace, document: PlanDocument, approval: Approval) -> bytes | None:
-    if unlike_their_hashes(selected(document.state.action_specs, approval.selection)):
+    if unlike_their_hashes(select_specs(document.state.action_specs, approval.selection)):
         return None
     return codec.canonical(subject_now(workspace, document, approval.selection, approval.expires_at))
 
@@ -331,14 +331,14 @@ def subject_now(
     workspace: Workspace, document: PlanDocument, selection: SpecSelection, expires_at: str
 ) -> ApprovalSubject:
     """What an approval of the plan would cover right now."""
-    specs = selected(document.state.action_specs, selection)
+    specs = select_specs(document.state.action_specs, selection)
     runs = any(spec.base.kind is SpecKind.RUN for spec in specs)
     return of_plan(
         document,
         selection,
         workspace.store.workspace_id(),
         expires_at,
-        sandboxed=workspace.commands.sandboxed() if runs else UNSET,
+        sandboxed=workspace.commands.uses_sandbox() if runs else UNSET,
         commit=commit_subject(workspace, document, specs),
     )
 

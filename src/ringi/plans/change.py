@@ -48,7 +48,7 @@ from ringi.policy.risk import change_risk
 from ringi.policy.risk import words as risk_words
 from ringi.policy.spec_kind import SpecKind
 from ringi.project.state import Diagnostic, ProjectState, UnknownUsers, why_incomplete
-from ringi.tree.action_spec import ActionSpec, ActionSpecExt, SpecSelection, selected
+from ringi.tree.action_spec import ActionSpec, ActionSpecExt, SpecSelection, select_specs
 from ringi.tree.paths import normalise
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def require_valid(workspace: Workspace, stored: StoredPlan, selection: SpecSelec
         return
     refuse_superseded(stored)
     specs = stored.document.state.action_specs
-    if selected(specs, selection) != specs:
+    if select_specs(specs, selection) != specs:
         raise PartialChange(plan=name)
     _require_basis(facts.basis)
     _require_diffs(specs)

@@ -36,10 +36,10 @@ from ringi.plans.execution import ExecutionResult
 from ringi.plans.preview import effects_now
 from ringi.plans.propose import refuse_superseded, require_as_seen
 from ringi.plans.status import refusal
-from ringi.tree.action_spec import ActionSpecExt, CheckFailure, PlannedChecks, selected
+from ringi.tree.action_spec import ActionSpecExt, CheckFailure, PlannedChecks, select_specs
 from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.file_state import FileChange
-from ringi.tree.tree import differing
+from ringi.tree.tree import find_differing
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -51,7 +51,7 @@ Files = dict[str, tuple[bytes, int] | None]
 
 
 class CheckRunner(Protocol):
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         """Whether commands of a plan run in a sandbox in checks before its execution."""
 
     def __call__(
@@ -88,7 +88,7 @@ def require_tested(workspace: Workspace, stored: StoredPlan) -> tuple[CheckResul
         return ()
     if all(map(_passing(document), planned.tests)) and not workspace.is_tested_otherwise(document):
         return ()
-    if not workspace.check.sandboxed():
+    if not workspace.check.uses_sandbox():
         raise NoSandbox(why=Text("the tests of a step run in one only before it is carried out"))
     results = workspace.check(planned.tests, files_after(workspace, stored), CheckPhase.DRY)
     failed = next((one for one in results if not one.passed), None)
@@ -156,7 +156,7 @@ def again(workspace: Workspace, stored: StoredPlan, reviewer: int) -> tuple[Chec
     commands = commands_of(stored.document)
     if not commands:
         return ()
-    if not workspace.check.sandboxed():
+    if not workspace.check.uses_sandbox():
         raise NoSandbox(why=Text("the checks of a plan under review run in one only"))
     results = workspace.check(commands, files_after(workspace, stored), CheckPhase.DRY, reviewer)
     _record(workspace, stored, results)
@@ -173,13 +173,13 @@ def _record(workspace: Workspace, stored: StoredPlan, results: Sequence[CheckRes
 def files_after(workspace: Workspace, stored: StoredPlan) -> Files:
     """The files after the selected specs, by path; specs with unknown effects add none."""
     name, state = f"p{stored.number}", stored.document.state
-    specs = selected(state.action_specs, state.selection)
+    specs = select_specs(state.action_specs, state.selection)
     if state.status is PlanStatus.ABORTED:
         specs = tuple(spec for spec in specs if not _is_carried_out(workspace, spec))
     for spec in specs:
         if not spec.validated:
             raise InvalidSpecs(plan=name, issues=spec.notes)
-    if wrong := differing(workspace.tree, files_of(specs)):
+    if wrong := find_differing(workspace.tree, files_of(specs)):
         raise Stale(plan=name, paths=", ".join(wrong))
     return files_made(workspace, name, specs)
 
@@ -197,7 +197,7 @@ def files_made(workspace: Workspace, name: str, specs: Iterable[ActionSpecExt]) 
 
 def _is_carried_out(workspace: Workspace, spec: ActionSpecExt) -> bool:
     left = [FileChange(spec.id, file.path, file.after, file.after) for file in spec.touched]
-    return bool(left) and not differing(workspace.tree, left)
+    return bool(left) and not find_differing(workspace.tree, left)
 
 
 def _files_of(workspace: Workspace, spec: ActionSpecExt) -> Files:

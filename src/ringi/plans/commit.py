@@ -20,7 +20,7 @@ from ringi.errors import BranchRefused, CopyFailed, NoCommit, PathRefused, Stora
 from ringi.kernel import codec
 from ringi.kernel.text import COMMIT_SHOWN, Text
 from ringi.ledger.event import Actor, EventKind, LoggedEvent, NewEvent
-from ringi.patch.file_merge import ConflictedFile, merge_file
+from ringi.patch.merge import ConflictedFile, merge_file
 from ringi.patch.render import FileSide
 from ringi.plans.commit_message import message_of_offer, proper_message, trailers, with_trailers
 from ringi.plans.document import (
@@ -38,11 +38,11 @@ from ringi.plans.place import require_here
 from ringi.plans.propose import refuse_rejected
 from ringi.plans.status import refusal
 from ringi.policy.spec_kind import CHANGING, ONLY_READING
-from ringi.tree.action_spec import ActionSpecExt, selected
+from ringi.tree.action_spec import ActionSpecExt, select_specs
 from ringi.tree.check_result import CheckPhase
 from ringi.tree.commit_order import CommitOrder, CommitOutcome, CommitPlace, Committed
 from ringi.tree.file_state import FileChange, FileState, OpStatus
-from ringi.tree.tree import differing
+from ringi.tree.tree import find_differing
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -128,7 +128,7 @@ def _running(wanted: PlannedCommit | CommitSubject, hooks: tuple[str, ...]) -> t
 
 def announce(workspace: Workspace, document: PlanDocument) -> Announced | None:
     """None if no commit is wanted. Raises NoCommit if none can be made."""
-    specs = selected(document.state.action_specs, document.state.selection)
+    specs = select_specs(document.state.action_specs, document.state.selection)
     subject = commit_subject(workspace, document, specs)
     return Announced(subject, _find_mixed(workspace, subject.parent, _changes(specs))) if subject else None
 
@@ -207,7 +207,9 @@ def _make(
     if moved := difference(wanted, CommitSubject(now.branch, now.parent, wanted.message, hooks)):
         raise NoCommit(why=Text("this changed since it was approved: {what}", what=moved))
     outcome = commits.make(order)
-    wrong = differing(workspace.tree, [FileChange("", path, state, None) for path, state in files.items()])
+    wrong = find_differing(
+        workspace.tree, [FileChange("", path, state, None) for path, state in files.items()]
+    )
     if not (outcome.commit and wrong):
         return outcome
     note = str(Text("a hook changed in your files: {paths}", paths=", ".join(wrong)))

@@ -16,9 +16,9 @@ from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.patch.changed_words import ChangedWords, Ranges
 from ringi.patch.conflict import Clash, Decision
-from ringi.patch.context import with_context
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Hunk
+from ringi.patch.rework import with_context
 from ringi.plans import words
 from ringi.plans.document import PlanComparison
 from ringi.plans.merge import OpenConflict

@@ -15,7 +15,14 @@ from ringi.patch.conflict import Conflict
 from ringi.plans.change_plan import ApprovalState, ChangeApproval, ChangeFacts, ChangePlan, FileDiff
 from ringi.policy.risk_level import Risk, RiskReason, highest
 from ringi.policy.spec_kind import SpecKind
-from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, Encoding, PlannedChecks, SpecSelection, selected
+from ringi.tree.action_spec import (
+    ALL_SPECS,
+    ActionSpecExt,
+    Encoding,
+    PlannedChecks,
+    SpecSelection,
+    select_specs,
+)
 from ringi.tree.check_result import CheckResult
 
 
@@ -147,7 +154,7 @@ class PlanDocument(Versioned, frozen=True, kw_only=True):
 
     def risk(self, selection: SpecSelection = ALL_SPECS) -> Risk:
         """Change plans have their own risk criteria; the higher risk counts."""
-        risks = tuple(spec.risk for spec in selected(self.state.action_specs, selection))
+        risks = tuple(spec.risk for spec in select_specs(self.state.action_specs, selection))
         return highest((*risks, self.change.risk.level) if self.change else risks)
 
 

@@ -14,7 +14,7 @@ from ringi.errors import BadDocument
 from ringi.kernel.codec import NOT_TEXT, digest
 from ringi.kernel.text import Text
 from ringi.patch.apply import FileOutcome, outcome
-from ringi.patch.merge import written_since
+from ringi.patch.merge import find_written_lines
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Hunk, PatchKind
 from ringi.patch.render import FileSide, Rendered, render, render_move
@@ -345,5 +345,5 @@ def your_lines(old: bytes | None, rendered: Rendered, seen: bytes | None) -> tup
     removed = tuple(_find_removed_lines(rendered.hunks))
     if seen is None:
         return removed
-    written = {number + 1 for lines in written_since(seen, old) for number in lines}
+    written = {number + 1 for lines in find_written_lines(seen, old) for number in lines}
     return tuple(number for number in removed if number in written)

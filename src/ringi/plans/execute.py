@@ -46,11 +46,11 @@ from ringi.plans.steps import end_command
 from ringi.plans.units import number_units
 from ringi.plans.validate import find_embedded
 from ringi.policy.spec_kind import SpecKind
-from ringi.tree.action_spec import ActionSpecExt, only_reads, selected
+from ringi.tree.action_spec import ActionSpecExt, only_reads, select_specs
 from ringi.tree.check_result import CheckResult
 from ringi.tree.file_state import FileChange, OpStatus
-from ringi.tree.stage import emptied_by
-from ringi.tree.tree import differing, found_at
+from ringi.tree.stage import list_emptied
+from ringi.tree.tree import find_differing, look_change
 
 if TYPE_CHECKING:
     from ringi.app.store import Store
@@ -182,7 +182,7 @@ def _remaining(
                 for command in workspace.store.executions.commands(execution.intent.id)
                 if command.end and command.end.settled_by
             }
-    return tuple(spec for spec in selected(specs, approval.selection) if spec.id not in done)
+    return tuple(spec for spec in select_specs(specs, approval.selection) if spec.id not in done)
 
 
 def _require_runnable(
@@ -217,7 +217,7 @@ def _contents(workspace: Workspace, stored: StoredPlan, specs: Sequence[ActionSp
     name, files = f"p{stored.number}", files_of(specs)
     contents = _before_bytes(workspace, files)
     if contents is None:
-        wrong = ", ".join(differing(workspace.tree, files))
+        wrong = ", ".join(find_differing(workspace.tree, files))
         _send_to_review(workspace, stored, EventKind.FOUND_STALE)
         raise Stale(plan=name, paths=wrong)
     # Another plan may have written the rest of a repository since it was approved.
@@ -244,7 +244,7 @@ def _intent(
         changes=changes,
         new_folders=undo.new_folders(workspace, changes),
         started_at=workspace.clock.now(),
-        emptied=tuple(folder for folder in emptied_by(changes) if folder not in folders),
+        emptied=tuple(folder for folder in list_emptied(changes) if folder not in folders),
         steps=steps or UNSET,
     )
 
@@ -274,7 +274,7 @@ def _before_bytes(workspace: Workspace, changes: Sequence[FileChange]) -> dict[s
     with workspace.tree.open_root() as root:
         for change in changes:
             try:
-                state, found = found_at(workspace.tree, root, change)
+                state, found = look_change(workspace.tree, root, change)
             except PathRefused:
                 return None
             if state != change.before:

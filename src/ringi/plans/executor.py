@@ -24,8 +24,8 @@ from ringi.plans.execution import ExecutionIntent, ExecutionResult, FileOpOutcom
 from ringi.plans.steps import take_step
 from ringi.plans.units import ExecutionUnit, segments, stops
 from ringi.tree.file_state import FileChange, FileState, OpStatus
-from ringi.tree.stage import Stage, emptied_by, known_to, reverse, staged
-from ringi.tree.tree import found_at
+from ringi.tree.stage import Stage, find_known, list_emptied, list_stages, reverse
+from ringi.tree.tree import look_change
 
 if TYPE_CHECKING:
     from ringi.app.store import Store
@@ -156,7 +156,7 @@ class Stages:
     def fresh(self, execution_id: str) -> Stage:
         """Another stage for the same execution."""
         self.others = True
-        taken = set(staged(self._fs, self._workspace.tree.root))
+        taken = set(list_stages(self._fs, self._workspace.tree.root))
         number = 1
         while f"{execution_id}.{number}" in taken:
             number += 1
@@ -165,7 +165,7 @@ class Stages:
     def now(self, change: FileChange) -> FileState | None:
         try:
             with self._workspace.tree.open_root() as root:
-                state, _ = found_at(self._workspace.tree, root, change)
+                state, _ = look_change(self._workspace.tree, root, change)
         except PathRefused:
             return _FOREIGN
         return state
@@ -184,7 +184,7 @@ class Stages:
     def clear(self, intent: ExecutionIntent) -> tuple[str, ...]:
         """Removes the execution's stages; returns the files in them that somebody else wrote."""
         kept = []
-        for name in staged(self._fs, self._workspace.tree.root):
+        for name in list_stages(self._fs, self._workspace.tree.root):
             if _execution_of(name) == intent.id:
                 stage = self.stage(name)
                 stage.drop(self._ours(name, intent))
@@ -193,13 +193,13 @@ class Stages:
 
     def sweep(self) -> None:
         """Removes stages that nobody needs; files that are not ours stay, and the result names them."""
-        for name in staged(self._fs, self._workspace.tree.root):
+        for name in list_stages(self._fs, self._workspace.tree.root):
             intent = self._workspace.store.executions.intent(_execution_of(name))
             with suppress(PathRefused):
                 self.stage(name).drop(self._ours(name, intent) if intent else everything)
 
     def _ours(self, stage: str, intent: ExecutionIntent) -> Callable[[bytes], bool]:
-        known = known_to(intent.changes)
+        known = find_known(intent.changes)
         if stage == intent.id:
             return known
         hashes = [
@@ -245,7 +245,7 @@ def settle_back(stage: Stage, intent: ExecutionIntent, units: Sequence[Execution
 
 
 def _folders_emptied(intent: ExecutionIntent, changes: Sequence[FileChange]) -> Sequence[str]:
-    return emptied_by(changes) if isinstance(intent.emptied, UnsetType) else intent.emptied
+    return list_emptied(changes) if isinstance(intent.emptied, UnsetType) else intent.emptied
 
 
 def verify_bytes(sha256: str, data: bytes | None) -> bytes:
@@ -280,7 +280,7 @@ class Executor:
         """`contents` has the bytes before and after; `begin` saves the plan with the intent."""
         stage = self._stages.stage(intent.id)
         # A command may delete our stage; then it is made again.
-        held = stage.held() if intent.changes and not intent.steps else contextlib.nullcontext()
+        held = stage.hold() if intent.changes and not intent.steps else contextlib.nullcontext()
         with self._stages.report_progress(intent), held:
             try:
                 begun = self._commit(stage, intent, contents, begin)
@@ -290,7 +290,7 @@ class Executor:
                 raise
             progress = self._run(stage, intent)
             if not self._stages.others and not intent.steps:
-                stage.drop(known_to(intent.changes))
+                stage.drop(find_known(intent.changes))
                 return record(self._workspace, intent, progress, tuple(stage.kept), begun=begun)
             return record(self._workspace, intent, progress, self._stages.clear(intent), begun=begun)
 

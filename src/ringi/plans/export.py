@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from ringi.errors import NoSuchForm
 from ringi.kernel.text import Text
-from ringi.patch.editor_edit import WorkspaceEdit
-from ringi.patch.workspace_edit import workspace_edit
+from ringi.patch.workspace_edit import WorkspaceEdit, workspace_edit
 from ringi.plans.change import as_edited_file
 from ringi.plans.change_plan import ChangePlan
 from ringi.plans.document import change_plan_of

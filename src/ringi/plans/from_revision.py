@@ -16,7 +16,7 @@ from ringi.kernel.codec import decode_own, pretty
 from ringi.kernel.document import Versioned
 from ringi.kernel.process.environment import STATE_VARIABLE
 from ringi.kernel.text import Text, why_failed
-from ringi.patch.file_merge import MergedFile, merge_file
+from ringi.patch.merge import MergedFile, merge_file
 from ringi.patch.render import FileSide, is_binary
 from ringi.plans.document import OPEN, PlanDocument, PlanRef, PlanStatus
 from ringi.plans.effects import git_mode
@@ -29,7 +29,7 @@ from ringi.plans.titles import title_of_commits
 from ringi.tree.copy import put
 from ringi.tree.copy_layout import private_folder
 from ringi.tree.difference import CopyChange, TreeDifference
-from ringi.tree.revision import Commit, Revision, Revisions, filtered
+from ringi.tree.revision import Commit, Revision, Revisions, find_filtered
 from ringi.tree.tree import CurrentFile
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _reason(commits: Sequence[Commit]) -> str:
 def _for_checkout(workspace: Workspace, difference: TreeDifference) -> TreeDifference:
     """As the files here look: with their line ends, and without what they have already."""
     left_out = dict(difference.left_out)
-    filters = filtered(workspace.places.root, [change.path for change in difference.changes])
+    filters = find_filtered(workspace.places.root, [change.path for change in difference.changes])
     changes = []
     for given in difference.changes:
         try:

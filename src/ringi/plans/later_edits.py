@@ -15,8 +15,7 @@ from ringi.errors import PathRefused, StorageFailed
 from ringi.kernel.codec import digest
 from ringi.kernel.text import Text, why_failed
 from ringi.patch.conflict import Clash
-from ringi.patch.file_merge import ConflictedFile, merge_file
-from ringi.patch.merge import MergedText, RegionKind
+from ringi.patch.merge import ConflictedFile, MergedText, RegionKind, merge_file
 from ringi.patch.render import FileSide
 from ringi.plans.effects import difference
 from ringi.tree.file_state import FileChange, FileState

@@ -16,8 +16,7 @@ from msgspec import UNSET
 from ringi.approvals.document import files_of
 from ringi.errors import PathRefused, StorageFailed
 from ringi.patch.conflict import Clash, Conflict, ConflictChoice, Decision
-from ringi.patch.file_merge import ConflictedFile, MergedFile, merge_file
-from ringi.patch.merge import Conflicted, RegionKind, assembled
+from ringi.patch.merge import Conflicted, ConflictedFile, MergedFile, RegionKind, assemble, merge_file
 from ringi.patch.render import FileSide, Rendered, render, render_move
 from ringi.plans.document import PlanDocument
 from ringi.plans.effects import MERGEABLE, NOTHING, Invalid, Known, effects_of, git_mode, pack, rules_of
@@ -25,7 +24,7 @@ from ringi.plans.validate import Basis, SeenBefore, Since
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, ActionSpecExt, Encoding
 from ringi.tree.file_state import FileState, Touched
-from ringi.tree.tree import differing
+from ringi.tree.tree import find_differing
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -128,7 +127,7 @@ class FileMerge(NamedTuple):
 
     def _assemble(self, result: ConflictedFile, text: Conflicted, given: list[Decision]) -> FileSide:
         count = len(text.conflicts)
-        data = assembled(text.regions, given[:count])
+        data = assemble(text.regions, given[:count])
         return FileSide(data, result.mode or self._mode(given[-1]))
 
     def _mode(self, decision: Decision) -> str:
@@ -197,7 +196,7 @@ def find_changed_files(workspace: Workspace, document: PlanDocument) -> tuple[st
     if document.step:
         return ()
     specs = [spec for spec in document.state.action_specs if spec.validated]
-    return tuple(differing(workspace.tree, files_of(specs)))
+    return tuple(find_differing(workspace.tree, files_of(specs)))
 
 
 def is_changed(spec: ActionSpecExt, changed: Container[str]) -> bool:

@@ -16,7 +16,7 @@ from ringi.plans.check import files_made
 from ringi.plans.commit_message import message_of_offer
 from ringi.plans.document import PLAN_MACHINE, PlannedCommit, PlanStatus, with_state
 from ringi.plans.place import require_here
-from ringi.tree.action_spec import selected
+from ringi.tree.action_spec import select_specs
 from ringi.tree.offered_commit import OfferedFile, OfferOrder
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def offer_order(workspace: Workspace, plan_id: str, parent: str, at: str) -> Off
     state, step = stored.document.state, stored.document.step
     if not state.commit or not step:
         raise NoCommit(why=Text("it is no step of a run"))
-    files = files_made(workspace, f"p{stored.number}", selected(state.action_specs, state.selection))
+    files = files_made(workspace, f"p{stored.number}", select_specs(state.action_specs, state.selection))
     return OfferOrder(
         parent=parent,
         message=message_of_offer(state.commit.message, plan_id, step),

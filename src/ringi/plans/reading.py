@@ -36,7 +36,7 @@ def find_guarded(workspace: Workspace, paths: Iterable[str]) -> frozenset[str]:
     named = {path for path in paths if path}
     found = {path for path in named if is_credential(path)}
     rest = named - found
-    return frozenset(found.union(workspace.snapshots().ignored(rest) if rest else ()))
+    return frozenset(found.union(workspace.snapshots().find_ignored(rest) if rest else ()))
 
 
 def find_guarded_in(workspace: Workspace, document: PlanDocument) -> frozenset[str]:

@@ -39,7 +39,7 @@ class ReviewCheckRuns:
     def _is_sandboxed(self) -> bool:
         """Looking at a plan is no permission to run its code, except in a sandbox."""
         try:
-            return self._plan.workspace.check.sandboxed()
+            return self._plan.workspace.check.uses_sandbox()
         except NoSandbox:
             return False
 

@@ -50,7 +50,7 @@ from ringi.plans.preview import effects_done, find_lost_lines, preview, risk_now
 from ringi.plans.propose import keep_specs, refuse_rejected, set_specs
 from ringi.policy.spec_kind import CHANGING, SpecKind
 from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt
-from ringi.tree.tree import differing
+from ringi.tree.tree import find_differing
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -129,7 +129,7 @@ class ReviewedPlan:
         now = self.document.plan.version
         before = self._made_of[now]
         specs = self.workspace.store.plans.specs(self.plan_id, before)
-        if wrong := differing(self.workspace.tree, files_of(specs)):
+        if wrong := find_differing(self.workspace.tree, files_of(specs)):
             raise Stale(plan=self.name, paths=", ".join(wrong))
         did = views.format_amended(views.amendments(self.document)[-1:])
         report = self.versions.revert(self.plan_id, before, actor=Actor.USER, withdraw=True)

@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from ringi.errors import Interrupted, PathRefused, RingiError, StorageFailed
 from ringi.kernel.codec import digest
+from ringi.kernel.process.capture import CommandResult
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.calls import decode_arguments, refusal
@@ -31,7 +32,6 @@ from ringi.plans.execution import (
 from ringi.plans.reading import cut_output
 from ringi.policy.spec_kind import SpecKind
 from ringi.tools.effects import LIMIT_OF_SPEC, ErrorKind
-from ringi.tree.commands import CommandRun
 from ringi.tree.file_state import LINK_MODE, FileChange, FileState, OpStatus, StateFile
 
 if TYPE_CHECKING:  # only a plan with a command needs it
@@ -78,7 +78,7 @@ def _content(workspace: Workspace, path: str) -> str:
 def _run(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Collection[int]) -> FileOpOutcome:
     snapshots = workspace.snapshots()
     try:
-        sandboxed = workspace.commands.sandboxed()
+        sandboxed = workspace.commands.uses_sandbox()
         before = snapshots.take()
     except RingiError as error:
         return FileOpOutcome(step.spec_id, step.path, OpStatus.FAILED, str(error))
@@ -137,22 +137,22 @@ def _call(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Colle
     if result.error is ErrorKind.UNKNOWN_OUTCOME:
         why = Text("{why}, and nobody knows whether it was done", why=workspace.mask(result.message))
         return FileOpOutcome(step.spec_id, step.path, OpStatus.UNKNOWN, str(why))
-    said = result.text or result.message
+    output = (result.text or result.message).encode("utf-8", "replace")
     code = 0 if result.error is None else _TOOL_FAILED
-    ran = CommandRun(code, said, cut=result.cut, timed_out=False, duration_sec=time.monotonic() - began)
+    ran = CommandResult(code, time.monotonic() - began, output, cut=result.cut)
     _finish(workspace, start, ran, _Difference(snapshots, before), (f"call {tool}",))
     return outcome_of(step, workspace.store.executions.commands(intent.id))
 
 
-def _run_command(workspace: Workspace, step: Step) -> tuple[CommandRun, bool]:
+def _run_command(workspace: Workspace, step: Step) -> tuple[CommandResult, bool]:
     try:
         ran = workspace.commands.run(
             step.argv, step.path, timeout_sec=step.timeout_sec, sandboxed=bool(step.sandboxed)
         )
     except Interrupted:
-        return CommandRun(_INTERRUPTED, "", cut=False, timed_out=False, duration_sec=0.0), True
+        return CommandResult(_INTERRUPTED, 0.0, b""), True
     except (RingiError, OSError) as error:
-        return CommandRun(_NOT_FOUND, str(error), cut=False, timed_out=False, duration_sec=0.0), False
+        return CommandResult(_NOT_FOUND, 0.0, str(error).encode("utf-8", "replace")), False
     return ran, False
 
 
@@ -190,7 +190,7 @@ class _Difference:
 def _finish(
     workspace: Workspace,
     start: CommandStart,
-    ran: CommandRun,
+    ran: CommandResult,
     difference: _Difference,
     outside: tuple[str, ...] = (),
 ) -> None:
@@ -216,7 +216,7 @@ def _finish(
         plan_id=start.plan_id,
         spec_id=start.spec_id,
         exit_code=ran.exit_code,
-        output=workspace.mask(ran.output),
+        output=workspace.mask(ran.text),
         cut=ran.cut,
         timed_out=ran.timed_out,
         duration_sec=round(ran.duration_sec, 3),

@@ -49,8 +49,8 @@ from ringi.plans.place import is_checking, require_here, to_recover
 from ringi.plans.recover import Recovery
 from ringi.plans.units import units_of
 from ringi.tree.file_state import FileChange, FileState, OpStatus
-from ringi.tree.stage import emptied_by
-from ringi.tree.tree import differing
+from ringi.tree.stage import list_emptied
+from ringi.tree.tree import find_differing
 
 if TYPE_CHECKING:
     from ringi.app.store import Store
@@ -214,7 +214,7 @@ def _last_carried_out(workspace: Workspace, plan_id: str) -> str:
 def later_changes(workspace: Workspace, stored: StoredPlan) -> dict[str, str]:
     """For each file that was written to since the plan was carried out, the difference."""
     back = sorted(_back(workspace, stored).back(), key=attrgetter("path"))
-    differ = set(differing(workspace.tree, back))
+    differ = set(find_differing(workspace.tree, back))
     return {change.path: since(workspace, change) for change in back if change.path in differ}
 
 
@@ -252,7 +252,7 @@ def undoable(workspace: Workspace, stored: StoredPlan, approval: Approval | None
     if any(_is_lost(workspace, change.after, found.contents) for change in good):
         raise NothingToUndo(why=Text("the replaced bytes are no longer kept"))
     by_commands = [change for change in good if change.path in history.by_commands]
-    emptied = {*history.made, *emptied_by(by_commands)} - {change.path for change in good if change.folder}
+    emptied = {*history.made, *list_emptied(by_commands)} - {change.path for change in good if change.folder}
     return Undoable(
         history.newest,
         tuple(sorted(good, key=_folders_last)),
@@ -274,7 +274,7 @@ class _SortedOut(NamedTuple):
 
 def _sort_out(workspace: Workspace, back: Sequence[FileChange], *, merge: bool) -> _SortedOut:
     """What goes back as it is, what is merged, what stays."""
-    differ = set(differing(workspace.tree, back))
+    differ = set(find_differing(workspace.tree, back))
     found = _SortedOut([], [], {})
     # Without a person who sees the result nothing is merged, and a unit goes back whole or stays.
     parts = together(back) if merge else [unit.changes for unit in units_of(back)]

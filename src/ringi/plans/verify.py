@@ -39,7 +39,7 @@ from ringi.policy.spec_kind import ONLY_READING, SpecKind
 from ringi.tree.action_spec import ActionSpec, CheckFailure
 from ringi.tree.commits import GitCommits
 from ringi.tree.file_state import FileChange, FileState, OpStatus
-from ringi.tree.tree import differing
+from ringi.tree.tree import find_differing
 
 if TYPE_CHECKING:
     from ringi.app.store import Store
@@ -229,7 +229,9 @@ class Examination:
         return sorted(found, key=lambda file: file.path)
 
     def _differing(self, expected: Mapping[str, FileState | None]) -> list[str]:
-        return differing(self._tree, [FileChange("", path, state, None) for path, state in expected.items()])
+        return find_differing(
+            self._tree, [FileChange("", path, state, None) for path, state in expected.items()]
+        )
 
     def _since(self, times: Mapping[str, str]) -> dict[str, str]:
         """The plans that wrote the current content, by path."""

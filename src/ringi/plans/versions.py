@@ -42,7 +42,7 @@ from ringi.plans.propose import (
 )
 from ringi.plans.validate import validate
 from ringi.policy.spec_kind import CHANGING, SpecKind
-from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, SpecSelection, selected
+from ringi.tree.action_spec import ALL_SPECS, ActionSpecExt, SpecSelection, select_specs
 from ringi.tree.file_state import FileState, Touched
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Versions:
         if unknown := set(only.ids) - {spec.id for spec in specs}:
             see = f"ringi show p{stored.number}"
             raise NotFound(what=Text("spec"), name=", ".join(sorted(unknown)), see=see)
-        specs = selected(specs, only)
+        specs = select_specs(specs, only)
         bases = [spec.base for spec in specs]
         document = new_plan(
             workspace,
@@ -132,10 +132,15 @@ class Versions:
         if selection.all or state.status not in _APPROVED:
             return None
         known = {spec.id for spec in state.action_specs}
-        given = {spec.id for one in state.approvals for spec in selected(state.action_specs, one.selection)}
+        given = {
+            spec.id for one in state.approvals for spec in select_specs(state.action_specs, one.selection)
+        }
         if not known - given >= set(selection.ids):
             return None
-        source, bases = stored.document.plan.id, [one.base for one in selected(state.action_specs, selection)]
+        source, bases = (
+            stored.document.plan.id,
+            [one.base for one in select_specs(state.action_specs, selection)],
+        )
         for ref in workspace.store.plans.refs(limit=_RECENT):
             other = workspace.store.plans.get(ref.id).document
             if other.plan.forked_from == source and [one.base for one in other.state.action_specs] == bases:

@@ -41,7 +41,7 @@ from ringi.tree.action_spec import (
     CheckFailure,
     PlannedChecks,
     SpecSelection,
-    selected,
+    select_specs,
 )
 from ringi.tree.check_result import CheckResult
 
@@ -124,7 +124,7 @@ def total_line(document: PlanDocument, selection: SpecSelection = ALL_SPECS) -> 
         return None
     size = words.size(files_changed(document), found.added, found.removed)
     if not selection.all:
-        chosen = ", ".join(spec.id for spec in selected(document.state.action_specs, selection))
+        chosen = ", ".join(spec.id for spec in select_specs(document.state.action_specs, selection))
         size = Text("only {specs} of it", specs=chosen)
     return line(Text("{size}   {risk}", size=size, risk=words.RISK[risk]), words.RISK_STYLE[risk], indent=2)
 

@@ -298,7 +298,7 @@ def terms(spec: ActionSpecExt, how: Text | None, *, by_model: bool = False) -> I
 def sandbox(commands: "Commands") -> Text:
     """How a command would run now; the approval covers that too."""
     try:
-        inside = commands.sandboxed()
+        inside = commands.uses_sandbox()
     except NoSandbox as error:
         return Text("not at all: {why}", why=Text(error.message, **error.details))
     return Text("in a sandbox without network") if inside else Text("NOT in a sandbox")

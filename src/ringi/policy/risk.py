@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from ringi.kernel.text import Text, deceiving
-from ringi.patch.render import counted_lines, is_binary
+from ringi.patch.render import count_budget_lines, is_binary
 from ringi.policy.files import critical_category, critical_files, is_mutable_state, mutable_state_files
 from ringi.policy.risk_level import CATEGORY, Category, Risk, RiskCode, RiskReason, highest
 from ringi.policy.scripts import CODES, strange_words
@@ -116,7 +116,7 @@ def is_emptied(old: bytes | None, new: bytes | None) -> bool:
 def _content(data: bytes) -> int:
     """In lines, or by size if they are long or there are none."""
     lines = {line.strip() for line in data.split(b"\n")} - {b""}
-    return max(len(lines), counted_lines(sum(map(len, lines))))
+    return max(len(lines), count_budget_lines(sum(map(len, lines))))
 
 
 def assess(facts: RiskFacts, thresholds: Thresholds) -> tuple[Risk, tuple[RiskReason, ...]]:

@@ -129,7 +129,7 @@ def _run(
             errors=at_most(limits.output_bytes),
             env=_environment(copy_run),
         )
-        touched = copy_run.touched()
+        touched = copy_run.find_effect()
     except (Failed, Refused, Usage) as error:
         return _NONE, Text(error.message, **error.details)
     if touched is not CopyEffect.NOTHING:  # the next command must not see what this one left

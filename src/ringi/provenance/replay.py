@@ -12,7 +12,7 @@ from ringi.approvals.statement import NOT_THERE, FileAt, PathChange
 from ringi.errors import BadPatch, BinaryPatch, PatchMismatch
 from ringi.kernel import codec
 from ringi.patch.apply import apply_patch
-from ringi.patch.file_merge import MergedFile, merge_file
+from ringi.patch.merge import MergedFile, merge_file
 from ringi.patch.parse import parse_patch
 from ringi.patch.patch import Patch, PatchKind, dump
 from ringi.patch.render import FileDelta, FileSide, render_patch

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Final
 
 from ringi.approvals.statement import FileAt, PathChange
-from ringi.patch.file_merge import MergedFile, merge_file
+from ringi.patch.merge import MergedFile, merge_file
 from ringi.patch.parse import parse_patch
 from ringi.patch.render import FileSide
 from ringi.provenance.chain import Merge

@@ -36,7 +36,7 @@ from ringi.kernel.text import COMMIT_SHOWN, Text, why_failed
 from ringi.runs.document import Run
 from ringi.tree.copy_layout import carry_over, private_folder
 from ringi.tree.private_git import OWN
-from ringi.tree.revision import filtered
+from ringi.tree.revision import find_filtered
 
 _MADE: Final = "made"
 PUBLISHED: Final = "refs/ringi/published"
@@ -306,7 +306,7 @@ class RunBranch:
 
     def _take_filtered(self) -> None:
         """Files that a filter makes are as in the person's checkout."""
-        for name in filtered(self.root):
+        for name in find_filtered(self.root):
             theirs = self.person / name
             if theirs.is_file() and not theirs.is_symlink():
                 (self.root / name).unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from ringi.policy.globs import globs, within
 from ringi.tools.effects import ErrorKind
 from ringi.tools.ports_process import ToolResult
 from ringi.tree.copy import WorkCopy, capture
-from ringi.tree.copy_steps import changed_between
+from ringi.tree.copy_steps import list_changed_paths
 from ringi.tree.paths import normalise
 from ringi.tree.private_git import signature
 from ringi.tree.tree import Tree
@@ -58,7 +58,7 @@ class CopyFiles:
         with self._lock:
             self._now = None
             tree = self._look().tree
-            return changed_between(self._copy, before, tree) if tree != before else ()
+            return list_changed_paths(self._copy, before, tree) if tree != before else ()
 
     def _look(self) -> _SeenTree:
         """Captured once, and again if somebody else captured the copy or laid it out since."""

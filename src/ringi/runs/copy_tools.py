@@ -23,7 +23,7 @@ from ringi.errors import (
 )
 from ringi.kernel.text import Text, visible, without_codes
 from ringi.models.prompt import NewChange, NewFile
-from ringi.patch.nearest_context import meant_lines
+from ringi.patch.lenient_parse import find_intended_lines
 from ringi.policy.masking import masks_in
 from ringi.runs.copy_commands import CopyCommands, refused, run_in_copy
 from ringi.runs.copy_files import (
@@ -113,7 +113,7 @@ class CopyTools:
             RUN: self._run,
         }
 
-    def offered(self) -> Sequence[ToolInfo]:
+    def list_tools(self) -> Sequence[ToolInfo]:
         return [info for info in _INFOS if info.name != RUN or self._commands.runs]
 
     def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
@@ -280,7 +280,9 @@ class CopyTools:
         if isinstance(text, ToolResult):
             return ""
         lines = lines_of(self._commands.mask(text))
-        if (meant := meant_lines(error, patch.encode(), [line.rstrip("\r\n") for line in lines])) is None:
+        if (
+            meant := find_intended_lines(error, patch.encode(), [line.rstrip("\r\n") for line in lines])
+        ) is None:
             return ""
         first = max(0, meant.start - _AROUND)
         end = min(len(lines), first + _MOST_SHOWN, meant.stop + _AROUND)

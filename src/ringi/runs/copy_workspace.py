@@ -134,7 +134,7 @@ class RunBench:
 
     # ------------------------------------------------------------------ commands
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         return self._sandbox.bwrap is not None
 
     def test(
@@ -147,7 +147,7 @@ class RunBench:
             return enclose(self._workspace, copy, self._sandbox, invocation, terminal=False)
 
         root = self._workspace.places.root
-        doubt = why_unreliable(root, self._environment, sandboxed=self.sandboxed())
+        doubt = why_unreliable(root, self._environment, sandboxed=self.uses_sandbox())
         copy_run = CopyRun(copy, self._environment, None, enclosing, doubt)
         tree = seen_before or copy.shadow.capture().tree
         seen = hashlib.sha256()
@@ -166,7 +166,7 @@ class RunBench:
             tree=tree,
             output_sha256=seen.hexdigest(),
             timed_out=ran.timed_out,
-            sandboxed=self.sandboxed(),
+            sandboxed=self.uses_sandbox(),
             doubt=doubt(command) or "",
         )
 

@@ -145,7 +145,7 @@ def _ready(workspace: Workspace, bench: RunWorkspace, run: Run, plan: RunPlan, o
     if options.role and actor_at(workspace.person) is Actor.USER:  # an agent's choice is for its own call
         run = replace(run, implementer=options.role)
     if run.phase is RunPhase.PLANNING or run.stopped_in is RunPhase.PLANNING:
-        run = _chosen(run, options, sandboxed=bench.sandboxed())
+        run = _chosen(run, options, sandboxed=bench.uses_sandbox())
         if covering(workspace, run.run_id) is None:
             return _unapproved(run)
     if workspace.permits.check_always_asked(run.created_by, workspace.person.user()):

@@ -65,7 +65,7 @@ def _committed(context: RunContext, index: int, decision: StepDecision) -> None:
     if decision.tree:
         changes = context.bench.measure(run, state.base_tree)
         lines, files = changes.total, len(changes.lines)
-    if decision.tree and context.bench.sandboxed():  # the person changed what had been tested
+    if decision.tree and context.bench.uses_sandbox():  # the person changed what had been tested
         kinds = {command: kind for kind, command in gates_of(context, index)}
         again = [replace(one, kind=kinds.get(one.command, one.kind)) for one in decision.tested]
         evidence = tuple(again) or evidence_on(context, index, decision.tree)

@@ -7,12 +7,12 @@ from ringi.config.keys import MOST_TOKENS, Config, Llm, RoleConfig, RunsConfig, 
 from ringi.errors import BudgetUsed
 from ringi.models.budget import (
     SpentOn,
-    asked_tokens,
     by_phase,
+    count_asked_tokens,
+    count_planning,
+    count_read_tokens,
     limit_of,
     own_tokens,
-    planned_with,
-    read_tokens,
 )
 from ringi.models.prompt import Prompt
 from ringi.models.usage import PLAYBOOK, RunBudget, Spent, TokenUsage
@@ -60,9 +60,9 @@ def _left(name: str, tokens: int | None, dollars: float | None, spent: Spent) ->
 def require_left(config: Config, prompt: Prompt, model: str, used: TokenUsage) -> None:
     """For the calls of a planning session: they count for the run that it becomes. Raises BudgetUsed."""
     price = price_of(model, config.llm.price_by_model)
-    limits = ModelLimits(tuple(run_left(run_budget(config.runs), planned_with(used))), price)
-    read = read_tokens(prompt)
-    least = TokenUsage(0, asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
+    limits = ModelLimits(tuple(run_left(run_budget(config.runs), count_planning(used))), price)
+    read = count_read_tokens(prompt)
+    least = TokenUsage(0, count_asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
     if key := limits.exceeded(least, {SpentOn.PLANNING: own_tokens(least)}):
         raise BudgetUsed(model=model, key=key)
 

@@ -13,11 +13,11 @@ from ringi.kernel.text import why_failed
 from ringi.kernel.tokens import tokens
 from ringi.models.budget import (
     SpentOn,
-    asked_tokens,
+    count_asked_tokens,
+    count_read_tokens,
     own_tokens,
-    read_tokens,
-    spent_of,
-    spent_on,
+    phase_of,
+    sum_spent,
     with_material,
 )
 from ringi.models.prompt import Budget, LanguageModel, ModelAnswer, ModelProgress, NewChange, Prompt
@@ -135,7 +135,7 @@ class BudgetedModel:
 
     @property
     def spent(self) -> Spent:
-        return spent_of(self._with(*self._now), self._limits.dollars_of(self.used))
+        return sum_spent(self._with(*self._now), self._limits.dollars_of(self.used))
 
     def left(self) -> float:
         return self._turn.left()
@@ -152,8 +152,8 @@ class BudgetedModel:
         budget = self._turn.within(self._budget)
         if budget.seconds <= 0:
             raise self._too_late()
-        phase, read = spent_on(prompt.purpose), read_tokens(prompt)
-        least = TokenUsage(0, asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
+        phase, read = phase_of(prompt.purpose), count_read_tokens(prompt)
+        least = TokenUsage(0, count_asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
         self._require(phase, least)
 
         def heard(progress: ModelProgress) -> None:

@@ -18,7 +18,7 @@ from ringi.kernel import codec
 from ringi.kernel.document import prepare
 from ringi.kernel.problems import faults, in_words
 from ringi.kernel.text import Text
-from ringi.models.budget import planned_with
+from ringi.models.budget import count_planning
 from ringi.models.prompt import Material, NewSplit, NewStep, NewSummary, Prompt
 from ringi.models.usage import Purpose, Spent, TokenUsage
 from ringi.policy.globs import inside
@@ -85,7 +85,7 @@ class Planner:
             brought = {**{name: [] for name in _FIRST.get(due, ())}, "design": msgspec.to_builtins(found)}
             return tool.bring(session_id, brought, self.who, used)
 
-        used = planned_with(tool.view(session_id).usage)
+        used = count_planning(tool.view(session_id).usage)
         return self._asked(tool.next_prompt(session_id, design=True).prompt, NewSummary, take, used)
 
     def split(self, plan: RunPlan, state: StepState, changed: Mapping[str, int]) -> Sequence[NewStep]:

@@ -97,7 +97,7 @@ def work_with_tools(workspace: Workspace, order: StepOrder, caller: BudgetedMode
         reflection = ReflectionEngine(
             ask=caller.ask,
             config=config,
-            tools=tools.offered(),
+            tools=tools.list_tools(),
             rules=rules,
             recoveries=workspace.store.processes.recoveries,
             mask=mask,

@@ -22,7 +22,7 @@ from ringi.kernel.process.capture import CommandResult
 from ringi.kernel.process.program import program_name, program_of
 from ringi.kernel.text import Text, visible
 from ringi.models.prompt import Material, NewVerdict, Prompt
-from ringi.models.turns import written_prompt
+from ringi.models.turns import format_prompt
 from ringi.models.usage import PLAYBOOK, Purpose, Spent, total
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
@@ -38,7 +38,7 @@ from ringi.runs.role_process import StepOrder, process_of, uncounted, work_with_
 from ringi.runs.role_stops import gh_stop, nobody, time_key, too_slow
 from ringi.runs.role_work import RoleTask, RoleWork
 from ringi.sessions.document import DecisionPoint, Question
-from ringi.tree.copy_steps import changed_between
+from ringi.tree.copy_steps import list_changed_paths
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -161,7 +161,7 @@ class ConfiguredRoles:
 
         tools = PlannerTools(
             workspace, workspace.environment, lambda: self._check_role(RunRole.PLANNER),
-            written_prompt, caller,
+            format_prompt, caller,
         )  # fmt: skip
         return Planner(tools, role, _who(role))
 
@@ -437,7 +437,7 @@ def _changed(task: RoleTask) -> tuple[str, ...]:
     """The files of the step, if it was measured."""
     if not task.base_tree or not task.state.tree:
         return ()
-    return changed_between(task.copy, task.base_tree, task.state.tree)
+    return list_changed_paths(task.copy, task.base_tree, task.state.tree)
 
 
 def _findings(task: RoleTask, verdict: NewVerdict) -> tuple[Finding, ...]:

@@ -92,7 +92,7 @@ class RunWorkspace(Protocol):
     def patch(self, run: Run, base_tree: str, tree: str) -> bytes:
         """As `git apply` takes it; it was tried. Raises CopyFailed."""
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         """Whether commands can run before somebody has approved what they run."""
 
     def test(

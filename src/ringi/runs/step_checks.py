@@ -42,7 +42,7 @@ class StepChecks:
         self._for_real = for_real
         self._on_progress = on_progress
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         try:
             return agent_sandbox(self._workspace).bwrap is not None
         except NoSandbox:
@@ -53,7 +53,7 @@ class StepChecks:
     ) -> tuple[CheckResult, ...]:
         if phase is not CheckPhase.DRY:
             return self._for_real(commands, files, phase, reviewer)
-        workspace, inside = self._workspace, self.sandboxed()
+        workspace, inside = self._workspace, self.uses_sandbox()
         results: list[CheckResult] = []
         with ScratchCopies(
             workspace.places,

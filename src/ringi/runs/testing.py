@@ -28,7 +28,7 @@ def test(context: RunContext, index: int) -> None:
     run, step, state = context.at(index)
     if context.is_lost(run):
         return
-    if not context.bench.sandboxed():  # they run once somebody has approved what they run
+    if not context.bench.uses_sandbox():  # they run once somebody has approved what they run
         context.save(with_step(run, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
         return
     found = evidence_on(context, index, state.tree)
@@ -157,7 +157,7 @@ def _diff(context: RunContext, run: Run, state: StepState) -> str:
 
 def _propose(context: RunContext, index: int, run: Run) -> None:
     step, state = context.plan.steps[index], run.steps[index]
-    gates, sandboxed = gates_of(context, index), context.bench.sandboxed()
+    gates, sandboxed = gates_of(context, index), context.bench.uses_sandbox()
     needed = [command for kind, command in gates if _is_required(context, kind)]
     try:
         version = context.bench.propose(

@@ -19,7 +19,7 @@ from ringi.runs.copy_files import failed
 from ringi.runs.copy_tools import CopyTools
 from ringi.tools.effects import ErrorKind, FindingKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult, Tools
-from ringi.tools.rules import ToolRules, needs_approval, refusal, spelled, tool_named
+from ringi.tools.rules import ToolRules, list_spellings, needs_approval, refusal, tool_named
 from ringi.tools.schema import mismatch
 from ringi.tree.copy import WorkCopy
 
@@ -57,7 +57,7 @@ class ToolBox:
         self._rules = rules
         self._mask = mask
 
-    def offered(self) -> Sequence[ToolInfo]:
+    def list_tools(self) -> Sequence[ToolInfo]:
         return [held.info for held in self._held().values()]
 
     def rules(self) -> ToolRules:
@@ -99,7 +99,7 @@ class ToolBox:
         found: dict[str, _OwnedTool] = {}
         taken: set[str] = set()
         for info, owner in self._all():
-            spellings = spelled(info.name)
+            spellings = list_spellings(info.name)
             # A name that is not what it looks like, or that somebody else has in whatever spelling.
             if not info.name or info.name.casefold() not in spellings or spellings & taken:
                 continue
@@ -113,7 +113,7 @@ class ToolBox:
 
     def _all(self) -> Iterator[tuple[ToolInfo, Tools]]:
         for owner in (*self._in_copy, *self._servers):
-            for info in owner.offered():
+            for info in owner.list_tools():
                 yield info, owner
 
     def _judged(self, info: ToolInfo, owner: Tools) -> ToolInfo | None:

@@ -18,7 +18,7 @@ from ringi.kernel import codec
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import short
-from ringi.models.budget import planned_with
+from ringi.models.budget import count_planning
 from ringi.sessions import operations
 from ringi.sessions.document import HANDED_ON, PlanningSession, StoredSession
 from ringi.sessions.operations import ENDED, state_of
@@ -94,7 +94,7 @@ def approve(workspace: Workspace, stored: StoredSession, approver: str, proof: P
         facts.created_by,
         forge=facts.forge,
         replaces=facts.replaces,
-        planned=planned_with(facts.usage),
+        planned=count_planning(facts.usage),
         by_model=facts.by_model,
     )
     state, entries = settled(workspace, operations.approved(state_of(stored), run.run_id, now), ())

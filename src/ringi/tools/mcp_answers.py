@@ -27,7 +27,7 @@ class ServerProblem(NamedTuple):
     words: Text
 
 
-def failed(kind: ErrorKind, why: Text) -> ToolResult:
+def report_failure(kind: ErrorKind, why: Text) -> ToolResult:
     return ToolResult("", kind, str(why))
 
 
@@ -51,49 +51,49 @@ class ToolAnswers:
             return self.no_result(tool, wrong)
         return ToolResult(text, cut=cut)
 
-    def gone(self, problem: ServerProblem | None) -> ToolResult:
+    def report_gone(self, problem: ServerProblem | None) -> ToolResult:
         """Before it was sent."""
         kind, words = problem or ServerProblem(ErrorKind.DIED, Text("the connection ended"))
-        return failed(kind, Text("{why}; the others go on: ringi doctor shows them all", why=words))
+        return report_failure(kind, Text("{why}; the others go on: ringi doctor shows them all", why=words))
 
-    def changed(self, tool: ServerTool) -> ToolResult:
+    def report_changed(self, tool: ServerTool) -> ToolResult:
         why = Text("server {server} changed {tool} since it was listed: start again", server=self._server,
                    tool=tool.own_name)  # fmt: skip
-        return failed(ErrorKind.NOT_ALLOWED, why)
+        return report_failure(ErrorKind.NOT_ALLOWED, why)
 
-    def refused(self, tool: ServerTool, error: MCPError, problem: ServerProblem | None) -> ToolResult:
+    def report_refusal(self, tool: ServerTool, error: MCPError, problem: ServerProblem | None) -> ToolResult:
         why = Text("server {server} refused the call: {why}", server=self._server, why=words_of(error))
         if error.code in _DID_NOTHING:
-            return failed(ErrorKind.INVALID_ARGUMENTS, self.masked(why))
+            return report_failure(ErrorKind.INVALID_ARGUMENTS, self.mask(why))
         if error.code != types.CONNECTION_CLOSED:
-            return self._lost(tool.info, ErrorKind.TOOL_ERROR, why)
+            return self._report_lost(tool.info, ErrorKind.TOOL_ERROR, why)
         return self.cut_short(tool, problem or ServerProblem(ErrorKind.DIED, why))
 
     def cut_short(self, tool: ServerTool, problem: ServerProblem | None) -> ToolResult:
-        gone = self.gone(problem)
-        return self._lost(tool.info, gone.error or ErrorKind.DIED, Text("{why}", why=gone.message))
+        gone = self.report_gone(problem)
+        return self._report_lost(tool.info, gone.error or ErrorKind.DIED, Text("{why}", why=gone.message))
 
     def too_slow(self, tool: ToolInfo, seconds: float) -> ToolResult:
         by_model = tool.effect is ToolEffect.READS  # anything else is a call of an approved plan
         limit = "planning.execution.action_timeout" if by_model else LIMIT_OF_SPEC
         why = Text("server {server} did not answer within {seconds} seconds ({limit})",
                    server=self._server, seconds=round(seconds, 1), limit=limit)  # fmt: skip
-        return self._lost(tool, ErrorKind.TIMEOUT, why)
+        return self._report_lost(tool, ErrorKind.TIMEOUT, why)
 
     def no_result(self, tool: ServerTool, why: Text) -> ToolResult:
         words = Text("server {server} answered with something that is not the result of its tool: {why}",
                      server=self._server, why=why)  # fmt: skip
-        return self._lost(tool.info, ErrorKind.UNEXPECTED, words)
+        return self._report_lost(tool.info, ErrorKind.UNEXPECTED, words)
 
-    def _lost(self, tool: ToolInfo, kind: ErrorKind, why: Text) -> ToolResult:
+    def _report_lost(self, tool: ToolInfo, kind: ErrorKind, why: Text) -> ToolResult:
         """It was sent and there is no answer: if it may change something, nobody knows whether it did."""
         outside = tool.effect is not ToolEffect.READS
-        return failed(ErrorKind.UNKNOWN_OUTCOME if outside else kind, self.masked(why))
+        return report_failure(ErrorKind.UNKNOWN_OUTCOME if outside else kind, self.mask(why))
 
-    def masked(self, words: Text) -> Text:
+    def mask(self, words: Text) -> Text:
         """With its details masked: they may hold a server's own words."""
         details = {
-            name: self.masked(value) if isinstance(value, Text) else
+            name: self.mask(value) if isinstance(value, Text) else
             self._mask(value) if isinstance(value, str) else value
             for name, value in words.details.items()
         }  # fmt: skip

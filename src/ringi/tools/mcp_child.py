@@ -57,7 +57,7 @@ class Child:
         self._stray = 0
         self._drained = anyio.Event()
 
-    def asked(self) -> None:
+    def note_request(self) -> None:
         """A call begins: what comes unasked is counted anew."""
         self._unasked = 0
 
@@ -69,7 +69,7 @@ class Child:
         async with AsyncExitStack() as stack:
             for stream in (arriving, incoming, outgoing, leaving):
                 stack.enter_context(stream)
-            to_it, from_it, errors, command = await self._started(stack)
+            to_it, from_it, errors, command = await self._start(stack)
             async with anyio.create_task_group() as group:
                 group.start_soon(self._read, from_it, arriving)
                 group.start_soon(self._speak, to_it, leaving)
@@ -78,7 +78,7 @@ class Child:
                 yield incoming, outgoing
                 group.cancel_scope.cancel()
 
-    async def _started(self, stack: AsyncExitStack) -> tuple[int, int, int, RunningCommand]:
+    async def _start(self, stack: AsyncExitStack) -> tuple[int, int, int, RunningCommand]:
         argv, folder, environment = self._program
         program_of(argv, folder, environment)
         ends = [os.pipe() for _ in range(3)]

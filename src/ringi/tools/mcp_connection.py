@@ -111,7 +111,7 @@ class McpConnection:
             words = Text(
                 "server {server} cannot be used: {why}",
                 server=self._server.name,
-                why=self.answers.masked(why),
+                why=self.answers.mask(why),
             )
             self.problem = ServerProblem(kind, words)
         self._over.set()
@@ -121,7 +121,7 @@ class McpConnection:
     async def start(self) -> None:
         if self._task is None:
             self._task = asyncio.create_task(self._serve())
-            self._task.add_done_callback(self._ended)
+            self._task.add_done_callback(self._end)
         await self._begun.wait()
 
     async def close(self) -> None:
@@ -129,7 +129,7 @@ class McpConnection:
             self._over.set()
             await asyncio.wait([self._task])
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _end(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         self.cut(ErrorKind.DIED, Text("the connection ended") if error is None else words_of(error))
         self._session = None
@@ -156,7 +156,7 @@ class McpConnection:
         seconds = self._limits.start_sec
         with anyio.move_on_after(seconds) as starting:
             if await self._unless_over(session.initialize()):
-                self._offer = await self._unless_over(self._offered(session)) or self._offer
+                self._offer = await self._unless_over(self._read_offer(session)) or self._offer
         if starting.cancelled_caught:
             self.cut(ErrorKind.TIMEOUT, Text("it did not start within {seconds} seconds", seconds=seconds))
         elif not self._over.is_set():
@@ -173,7 +173,7 @@ class McpConnection:
                 yield streams
         elif server.http is not None:
             async with server.http(most) as client:
-                client.event_hooks = {"request": [_counted_gets()]}
+                client.event_hooks = {"request": [_count_gets()]}
                 async with streamable_http_client(
                     server.url, http_client=client, max_sse_event_size=most
                 ) as streams:
@@ -188,19 +188,19 @@ class McpConnection:
             return task.result() if task.done() else None
         finally:
             for one in (task, over):
-                one.add_done_callback(_heard_out)
+                one.add_done_callback(_consume_result)
                 one.cancel()
 
     # --- its tools ----------------------------------------------------------------------------------------
 
-    async def _offered(self, session: ClientSession) -> OfferedTools:
-        listed = await _listed(session, self._limits.tools)
+    async def _read_offer(self, session: ClientSession) -> OfferedTools:
+        listed = await _list_tools(session, self._limits.tools)
         if listed is None:
             self.cut(ErrorKind.FLOODED, Text("it lists more than {most} tools", most=self._limits.tools))
         return offer_of(self._server.name, listed or [], self._judge)
 
     async def _is_as_listed(self, session: ClientSession, known: ServerTool) -> bool:
-        now = (await self._offered(session)).tools.get(known.info.name)
+        now = (await self._read_offer(session)).tools.get(known.info.name)
         return now is not None and now.digest == known.digest
 
     # --- a call -------------------------------------------------------------------------------------------
@@ -208,16 +208,16 @@ class McpConnection:
     async def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
         session, tool, say = self._session, self._offer.tools[name], self.answers
         if session is None or self.problem:
-            return say.gone(self.problem)
+            return say.report_gone(self.problem)
         if self._child is not None:
-            self._child.asked()
+            self._child.note_request()
         with anyio.move_on_after(timeout_sec) as waiting:
             try:
                 if self._changed and not await self._unless_over(self._is_as_listed(session, tool)):
-                    return say.gone(self.problem) if self._over.is_set() else say.changed(tool)
-                answer = await self._unless_over(_asked(session, tool, arguments))
+                    return say.report_gone(self.problem) if self._over.is_set() else say.report_changed(tool)
+                answer = await self._unless_over(_send_call(session, tool, arguments))
             except MCPError as error:
-                return say.refused(tool, error, self.problem)
+                return say.report_refusal(tool, error, self.problem)
             except (ValidationError, ValueError, RuntimeError) as error:
                 return say.no_result(tool, words_of(error))
         if waiting.cancelled_caught:
@@ -237,7 +237,7 @@ async def _ping(session: ClientSession, seconds: float, cut: Cut) -> None:
     cut(ErrorKind.TIMEOUT, Text("it no longer answers"))
 
 
-async def _listed(session: ClientSession, most: int) -> list[types.Tool] | None:
+async def _list_tools(session: ClientSession, most: int) -> list[types.Tool] | None:
     """None if there is no end to them."""
     found: list[types.Tool] = []
     cursor: str | None = None
@@ -250,7 +250,7 @@ async def _listed(session: ClientSession, most: int) -> list[types.Tool] | None:
     return None if len(found) > most or cursor else found
 
 
-def _asked(
+def _send_call(
     session: ClientSession, tool: ServerTool, arguments: Mapping[str, Any]
 ) -> Coroutine[Any, Any, types.CallToolResult]:
     # Not `call_tool`, which matches the answer with patterns of the server's own: they can take forever.
@@ -258,7 +258,7 @@ def _asked(
     return session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
 
 
-def _counted_gets() -> Callable[[httpx2.Request], Coroutine[Any, Any, None]]:
+def _count_gets() -> Callable[[httpx2.Request], Coroutine[Any, Any, None]]:
     gets = 0
 
     async def count(request: httpx2.Request) -> None:
@@ -270,6 +270,6 @@ def _counted_gets() -> Callable[[httpx2.Request], Coroutine[Any, Any, None]]:
     return count
 
 
-def _heard_out(task: asyncio.Task[Any]) -> None:
+def _consume_result(task: asyncio.Task[Any]) -> None:
     if not task.cancelled():
         task.exception()

@@ -38,7 +38,7 @@ def offer_of(server: str, listed: Sequence[types.Tool], judge: Judge) -> Offered
     left: list[tuple[str, Text]] = []
     spelled = [_plain(tool.name) for tool in listed]
     for tool, plain in zip(listed, spelled, strict=True):
-        found = _looked_at(server, tool, judge, alone=spelled.count(plain) == 1)
+        found = _look_at(server, tool, judge, alone=spelled.count(plain) == 1)
         if isinstance(found, Text):
             left.append((tool.name[:_LONGEST_NAME_SHOWN], found))
         else:
@@ -46,7 +46,7 @@ def offer_of(server: str, listed: Sequence[types.Tool], judge: Judge) -> Offered
     return OfferedTools(tools, tuple(left))
 
 
-def _looked_at(server: str, tool: types.Tool, judge: Judge, *, alone: bool) -> ServerTool | Text:
+def _look_at(server: str, tool: types.Tool, judge: Judge, *, alone: bool) -> ServerTool | Text:
     """A text says why it is left out."""
     if not _NAME.fullmatch(tool.name):
         return Text("its name has characters that are not allowed")

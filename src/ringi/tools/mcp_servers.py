@@ -17,7 +17,7 @@ from ringi.errors import Interrupted
 from ringi.kernel.process.signals import StopSignals
 from ringi.kernel.text import Text
 from ringi.tools.effects import ErrorKind, ToolEffect
-from ringi.tools.mcp_answers import failed
+from ringi.tools.mcp_answers import report_failure
 from ringi.tools.mcp_connection import McpConnection, McpServer, ServerLimits
 from ringi.tools.mcp_offer import Judge
 from ringi.tools.ports_process import ServerState, ToolInfo, ToolResult
@@ -74,7 +74,7 @@ class McpServers:
         self._start(self._connections.values())
         return tuple(one.state() for one in self._connections.values())
 
-    def offered(self) -> Sequence[ToolInfo]:
+    def list_tools(self) -> Sequence[ToolInfo]:
         self._start(self._connections.values())
         return [tool for one in self._connections.values() for tool in one.tools]
 
@@ -101,19 +101,21 @@ class McpServers:
     ) -> ToolResult:
         connection = self._of(name)
         if connection is None:
-            return failed(ErrorKind.UNKNOWN_TOOL, _no_server(name))
+            return report_failure(ErrorKind.UNKNOWN_TOOL, _no_server(name))
         found = self.tool(name)
         if isinstance(found, Text):
             return (
-                connection.answers.gone(connection.problem)
+                connection.answers.report_gone(connection.problem)
                 if connection.problem
-                else failed(ErrorKind.UNKNOWN_TOOL, found)
+                else report_failure(ErrorKind.UNKNOWN_TOOL, found)
             )
         if found.effect is not ToolEffect.READS and not approved:
             why = Text("{tool} may change something: propose the call, and a person approves it", tool=name)
-            return failed(ErrorKind.NOT_ALLOWED, why)
+            return report_failure(ErrorKind.NOT_ALLOWED, why)
         if wrong := mismatch(dict(arguments), found.schema):
-            return failed(ErrorKind.INVALID_ARGUMENTS, Text("the arguments do not fit: {why}", why=wrong))
+            return report_failure(
+                ErrorKind.INVALID_ARGUMENTS, Text("the arguments do not fit: {why}", why=wrong)
+            )
         try:
             return self._wait(connection.call(name, arguments, timeout_sec), timeout_sec + _SLACK_SEC)
         except TimeoutError:

@@ -41,7 +41,7 @@ class ToolResult(NamedTuple):
 class Tools(Protocol):
     """Tools that can be called. A failure is a result, never an exception; only Interrupted passes."""
 
-    def offered(self) -> Sequence[ToolInfo]:
+    def list_tools(self) -> Sequence[ToolInfo]:
         """Those that may be planned and called; a forbidden one is not among them."""
 
     def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:

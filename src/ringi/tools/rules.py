@@ -43,31 +43,31 @@ def tool_named(name: str, rules: ToolRules) -> str | None:
 
 def refusal(name: str, rules: ToolRules) -> FindingKind | None:
     """Why this tool must not be planned; None if it may."""
-    spellings = spelled(name)
+    spellings = list_spellings(name)
     if _any(spellings, rules.forbidden):
         return FindingKind.FORBIDDEN_TOOL
     tool = tool_named(name, rules)
     if tool is None:
         known = {one for tool in rules.known for one in _spellings(tool)}
         return FindingKind.DISGUISED_TOOL if spellings & known else FindingKind.UNKNOWN_TOOL
-    if rules.allowed and not _any(spelled(tool), rules.allowed):
+    if rules.allowed and not _any(list_spellings(tool), rules.allowed):
         return FindingKind.FORBIDDEN_TOOL
     return None
 
 
 def needs_approval(name: str, rules: ToolRules) -> bool:
     """Whether a person has to approve every call, whatever the tool says about itself."""
-    if _any(spelled(name), rules.approval):
+    if _any(list_spellings(name), rules.approval):
         return True
     apart = _HUMP.sub("_", name)
     # A capital in the middle of a word does not tear it apart.
-    spellings = spelled(name) | spelled(apart)
+    spellings = list_spellings(name) | list_spellings(apart)
     words = {word for one in spellings for word in one.split("_")}
     joined = {one.replace("_", "") for one in spellings}
     return bool(words & _WHOLE) or any(word in one for one in joined for word in _ANYWHERE)
 
 
-def spelled(name: str) -> frozenset[str]:
+def list_spellings(name: str) -> frozenset[str]:
     """All that the name could be taken for: two tools that share one cannot be told apart."""
     return frozenset(_spellings(name))
 

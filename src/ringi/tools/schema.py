@@ -48,7 +48,7 @@ def _faults(schema: object, where: str, depth: int) -> Iterator[str]:
     if not isinstance(schema, dict) or depth > _DEEPEST:
         yield where
         return
-    if "type" in schema and not _known_type(schema["type"]):
+    if "type" in schema and not _is_known_type(schema["type"]):
         yield f"{where}/type"
     if not _texts(schema.get("required", [])):
         yield f"{where}/required"
@@ -72,7 +72,7 @@ def _inner(schema: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield from ((key, schema[key]) for key in _ONE_SCHEMA if key in schema)
 
 
-def _known_type(found: object) -> bool:
+def _is_known_type(found: object) -> bool:
     names = found if isinstance(found, list) else [found]
     return bool(names) and all(isinstance(name, str) and name in _TYPES for name in names)
 
@@ -87,7 +87,7 @@ def mismatch(value: object, schema: Mapping[str, Any] | bool, where: str = "") -
     if isinstance(schema, bool):
         return None if schema else Text("{where} must not be there", where=at)
     if "type" in schema and not _is_of(value, schema["type"]):
-        return Text("{where} must be {type}", where=at, type=_named(schema["type"]))
+        return Text("{where} must be {type}", where=at, type=_name_types(schema["type"]))
     if "enum" in schema and value not in schema["enum"]:
         return Text("{where} must be one of those listed", where=at)
     if isinstance(value, dict):
@@ -119,5 +119,5 @@ def _is_of(value: object, types: str | list[str]) -> bool:
     return any(isinstance(value, _TYPES[name]) for name in names)
 
 
-def _named(types: str | list[str]) -> str:
+def _name_types(types: str | list[str]) -> str:
     return types if isinstance(types, str) else " / ".join(types)

@@ -108,7 +108,7 @@ class PlannedChecks(Document, frozen=True):
     tests: tuple[str, ...] | UnsetType = UNSET  # of a step: they pass on its very bytes, or none is written
 
 
-def selected(specs: tuple[ActionSpecExt, ...], selection: SpecSelection) -> tuple[ActionSpecExt, ...]:
+def select_specs(specs: tuple[ActionSpecExt, ...], selection: SpecSelection) -> tuple[ActionSpecExt, ...]:
     if selection.all:
         return specs
     wanted = set(selection.ids)

@@ -9,7 +9,7 @@ from ringi.config.keys import Config, RunConfig
 from ringi.errors import NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.places import Places, own_folders
 from ringi.kernel.process import sandbox
-from ringi.kernel.process.capture import last, run
+from ringi.kernel.process.capture import CommandResult, last, run
 from ringi.kernel.process.environment import SYSTEM_PATH, harmless
 from ringi.kernel.process.hidden import find_hidden
 from ringi.kernel.process.program import program_of
@@ -18,25 +18,13 @@ from ringi.kernel.text import Text
 from ringi.tree.copy_mounts import CopyMounts
 
 
-class CommandRun(NamedTuple):
-    """The result of a command."""
-
-    exit_code: int
-    """128 + n if signal n killed it; 124 if its time was up."""
-    output: str
-    """The end of its output, up to the limit."""
-    cut: bool
-    timed_out: bool
-    duration_sec: float
-
-
 class Commands(Protocol):
     """Runs commands in the workspace: no shell, no secrets, no process left behind."""
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         """Whether a command would run in a sandbox now. Raises NoSandbox if one is required and missing."""
 
-    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandRun:
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandResult:
         """In a folder below the workspace; empty: itself. Raises NoSuchProgram, PathRefused or NoSandbox."""
 
 
@@ -71,14 +59,14 @@ class WorkspaceCommands:
         self._settings = settings
         self._own = own
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         return self._bwrap() is not None
 
-    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandRun:
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandResult:
         cwd = self._folder(folder)
-        inside = self.enclosed(argv, cwd, self._environment, sandboxed=sandboxed)
+        inside = self.enclose(argv, cwd, self._environment, sandboxed=sandboxed)
         try:
-            ran = run(
+            return run(
                 inside.argv,
                 cwd=cwd,
                 env=inside.env,
@@ -88,9 +76,8 @@ class WorkspaceCommands:
             )
         except (OSError, ValueError) as error:  # ValueError: characters that no system accepts
             raise _not_startable(argv[0], error) from None
-        return CommandRun(ran.exit_code, ran.text, ran.cut, ran.timed_out, ran.duration_sec)
 
-    def enclosed(
+    def enclose(
         self,
         argv: Sequence[str],
         cwd: Path,
@@ -107,7 +94,7 @@ class WorkspaceCommands:
         if sandboxed and bwrap is None:
             raise NoSandbox(why=Text("it is not there any more"))
         inside = copy.folder / cwd.relative_to(self._root) if copy and bwrap else cwd
-        passed = self._passed(environment, inside)
+        passed = self._command_environment(environment, inside)
         program = program_of(argv, cwd, passed)
         words = (str(program), *argv[1:])
         if bwrap is None:
@@ -147,7 +134,7 @@ class WorkspaceCommands:
             raise PathRefused(path=folder, why=Text("it is not a folder"))
         return real
 
-    def _passed(self, environment: Mapping[str, str], cwd: Path) -> dict[str, str]:
+    def _command_environment(self, environment: Mapping[str, str], cwd: Path) -> dict[str, str]:
         return {**harmless(environment, self._settings.environment), "PWD": str(cwd)}
 
 

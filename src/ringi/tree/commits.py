@@ -119,7 +119,7 @@ class GitCommits:
         return tuple(name for name in _HOOKS if name in named or os.access(folder / name, os.X_OK))
 
     def _require_fit(self, wanted: Mapping[bytes, str], head: str, *, unstaged: bool) -> None:
-        known = _staged(self._root)
+        known = _list_staged(self._root)
         links = {entry.path for entry in known if entry.is_link}
         for name, path in wanted.items():
             if inside := repository_around(self._root, name, links):
@@ -168,7 +168,7 @@ class GitCommits:
                     return CommitOutcome(order.offered, "; ".join(map(str, left)))
                 self._on_progress(Text("committing …"))
                 said = self._git.commit(Path(folder), order.message)
-            found = self._made(order.parent, order.marks)
+            found = self._find_marked(order.parent, order.marks)
             if found is None and said is None:
                 found = _newest(self._git, order.parent)
             if found is None:
@@ -176,7 +176,7 @@ class GitCommits:
             if found.parents != _parents(order.parent):
                 # Somebody committed between our check and git's: our commit would revert theirs.
                 why = Text("somebody else committed at the same moment")
-                return _withdrawn(self._git, found, str(why))
+                return _withdraw(self._git, found, str(why))
             if order.exact and (taken_back := self._unlike(found, tree, order)):
                 return taken_back
             notes = [*self._differences(found, tree, order), *self._follow(found.commit, order.files)]
@@ -187,7 +187,7 @@ class GitCommits:
         notes = list(self._differences(found, tree, order))
         if found.tree == tree and _adds_trailers(order.message, found.message):
             return None
-        taken_back = _withdrawn(self._git, found, "; ".join(map(str, notes)))
+        taken_back = _withdraw(self._git, found, "; ".join(map(str, notes)))
         return CommitOutcome(
             taken_back.commit, taken_back.why, rewritten=UNSET if taken_back.commit else True
         )
@@ -204,7 +204,7 @@ class GitCommits:
         if gone:
             git("update-index", "-z", "--force-remove", "--stdin", stdin=join_names(gone))
         exact = [
-            f"{file.mode} {_written(git, file.data)}\t".encode() + os.fsencode(path)
+            f"{file.mode} {_write_blob(git, file.data)}\t".encode() + os.fsencode(path)
             for path, file in order.files.items()
             if isinstance(file, Committed)
         ]
@@ -215,7 +215,7 @@ class GitCommits:
         staged = {entry.path: entry.oid.decode() for entry in index_entries(git("ls-files", "-s", "-z"))}
         for name, data in there.items():
             oid = staged.get(name, "")
-            if oid != blob_id(data, like=oid) and oid != _converted(self._git, name, data):
+            if oid != blob_id(data, like=oid) and oid != _convert(self._git, name, data):
                 raise GitFailed(str(Text("{path} was changed meanwhile", path=os.fsdecode(name))))
         return git("write-tree").decode().strip()
 
@@ -225,7 +225,7 @@ class GitCommits:
             known = (one.commit for one in _since(self._git, order.parent, "--branches"))
             return CommitOutcome(order.offered) if order.offered in known else None
         # On any branch: the person may have switched since.
-        found = self._made(order.parent, order.marks, "--branches")
+        found = self._find_marked(order.parent, order.marks, "--branches")
         if found is None and order.exact and self._head() != order.parent:
             found = _newest(self._git, order.parent)
         if found is None or found.parents != _parents(order.parent):
@@ -240,7 +240,7 @@ class GitCommits:
                 return taken_back
         return CommitOutcome(found.commit)
 
-    def _made(self, parent: str, marks: Sequence[str], *where: str) -> "_Made | None":
+    def _find_marked(self, parent: str, marks: Sequence[str], *where: str) -> "_Made | None":
         marked = [
             made for made in _since(self._git, parent, *where) if set(marks) <= set(made.message.split("\n"))
         ]
@@ -300,7 +300,7 @@ class GitCommits:
         return CommitChange("".join(parents), tuple(os.fsdecode(one.path) for one in found))
 
 
-def _staged(root: Path) -> Sequence[IndexEntry]:
+def _list_staged(root: Path) -> Sequence[IndexEntry]:
     """Every entry of the index. Raises GitFailed."""
     repository = Repository.at(root)
     if repository is None:
@@ -341,7 +341,7 @@ def _index_checksum(git_dir: Path) -> bytes:
         return b""
 
 
-def _written(git: Callable[..., bytes], data: bytes) -> str:
+def _write_blob(git: Callable[..., bytes], data: bytes) -> str:
     """The id of these bytes, stored as they are."""
     return git("hash-object", "-w", "--stdin", stdin=data).decode().strip()
 
@@ -375,7 +375,7 @@ def _adds_trailers(ours: str, theirs: str) -> bool:
     return not left
 
 
-def _withdrawn(git: PersonalGit, found: "_Made", why: str) -> CommitOutcome:
+def _withdraw(git: PersonalGit, found: "_Made", why: str) -> CommitOutcome:
     try:
         # Without a hook: it would see a commit go that nobody was told of.
         git.work("-c", f"core.hooksPath={os.devnull}", "update-ref", "HEAD", *found.parents[:1], found.commit)
@@ -430,7 +430,7 @@ def _since(git: PersonalGit, parent: str, *where: str) -> list["_Made"]:
         return []
 
 
-def _converted(git: PersonalGit, name: bytes, data: bytes) -> str:
+def _convert(git: PersonalGit, name: bytes, data: bytes) -> str:
     """These bytes as git would store them at this path: line ends, encodings, filters."""
     words = ("hash-object", "--stdin", f"--path={os.fsdecode(name)}")
     return git.work(*words, stdin=data).decode().strip()
@@ -439,7 +439,7 @@ def _converted(git: PersonalGit, name: bytes, data: bytes) -> str:
 def _bring_index(git: PersonalGit, commit: str, always: Collection[bytes]) -> None:
     """Updates the index to the commit: paths in `always`, and others only if nothing else is staged there."""
     words = ("diff-tree", "--root", "--no-commit-id", "-r", "-z", "--no-renames", commit)
-    staged = {entry.path: (entry.mode.decode(), entry.oid.decode()) for entry in _staged(git.root)}
+    staged = {entry.path: (entry.mode.decode(), entry.oid.decode()) for entry in _list_staged(git.root)}
     chosen = [
         change
         for change in tree_changes(git.look(*words))

@@ -256,7 +256,7 @@ class WorkCopy:
         return found
 
     @contextmanager
-    def claimed(self) -> Iterator[None]:
+    def claim(self) -> Iterator[None]:
         """Reserves the copy until the block ends. Raises Busy if somebody else has it.
 
         Reads the record again, because the previous owner may have changed it.
@@ -287,7 +287,7 @@ class WorkCopy:
         left_out |= {name: unreadable(name) for name in captured.unreadable}
         outside = self.shadow.without_ignored([os.fsencode(name) for name in special])
         left_out |= dict.fromkeys(map(os.fsdecode, outside), Text("it is neither a file nor a folder"))
-        left_out |= dict.fromkeys(_changed_own_files(self), Text("it lies in {folder}", folder=OWN))
+        left_out |= dict.fromkeys(_list_changed_own_files(self), Text("it lies in {folder}", folder=OWN))
         left_out = {name: why for name, why in left_out.items() if not below(name, self.record.carried)}
         wanted: list[TreeChange] = []
         for change in self.shadow.changes(captured.tree):
@@ -335,7 +335,7 @@ class WorkCopy:
 
         Without `wait` its files are deleted in the background, even after the caller's end.
         """
-        left = [*self.folder.parent.glob(REMOVED + "*"), *_left_unnamed(self.folder.parent)]
+        left = [*self.folder.parent.glob(REMOVED + "*"), *_find_unnamed(self.folder.parent)]
         if self.folder.is_dir() and not self.folder.is_symlink():
             gone = self.folder.rename(self.folder.with_name(REMOVED + self.folder.name))
             if wait:
@@ -346,7 +346,7 @@ class WorkCopy:
             erase(path)
 
 
-def _left_unnamed(cache: Path) -> Iterator[Path]:
+def _find_unnamed(cache: Path) -> Iterator[Path]:
     """Copies whose process was killed before they got their name."""
     for path in cache.glob(_UNNAMED + "*"):
         with suppress(FileNotFoundError):  # it just got its name
@@ -417,9 +417,9 @@ def take_along(
     on_progress: Callable[[Text], None],
 ) -> None:
     copy.nested, copy.unreadable = captured.nested, captured.unreadable
-    ignored = [name for name in shadow.ignored() if not below(name.rstrip("/"), carried)]
+    ignored = [name for name in shadow.list_ignored() if not below(name.rstrip("/"), carried)]
     found = [name.rstrip("/") for name in ignored if holds_dependencies(shadow.work_tree, name)]
-    carried += _included(shadow, {*carried, *found})
+    carried += _find_included(shadow, {*carried, *found})
     behind = [name for name in ignored if not below(name.rstrip("/"), carried)]
     copy.left_behind = tuple(
         name for name in behind if name.rstrip("/") not in found and not is_cache(shadow.work_tree, name)
@@ -430,13 +430,13 @@ def take_along(
     copy.note(carried=carried, dependencies=tuple(map(_printable, found)))
 
 
-def _included(shadow: WorktreeCapture, there: Container[str]) -> tuple[str, ...]:
+def _find_included(shadow: WorktreeCapture, there: Container[str]) -> tuple[str, ...]:
     """Ignored things that the project's own list brings along, as it does for git worktrees elsewhere."""
     patterns = shadow.work_tree / INCLUDE
     if patterns.is_symlink() or not patterns.is_file():
         return ()
     names = []
-    for name in (name.rstrip("/") for name in shadow.ignored(patterns)):
+    for name in (name.rstrip("/") for name in shadow.list_ignored(patterns)):
         with suppress(PathRefused, NotFound):
             if not below(name, there) and _printable(name) == name:
                 names.append(carriable(shadow.work_tree, name))
@@ -487,7 +487,7 @@ def _blocks_git(inside: str) -> bool:
     return inside.rpartition("/")[2] in {".gitignore", ".gitattributes"} or "/.git/" in inside
 
 
-def _changed_own_files(copy: WorkCopy) -> list[str]:
+def _list_changed_own_files(copy: WorkCopy) -> list[str]:
     now, before = digests(copy.tree / OWN), copy.record.own_files
     return [name for name in now.keys() | before.keys() if now.get(name) != before.get(name)]
 

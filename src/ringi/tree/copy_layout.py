@@ -56,7 +56,7 @@ class Checkout(NamedTuple):
 def checkout_of(shadow: WorktreeCapture) -> Checkout:
     repository, root = shadow.repository, shadow.work_tree
     if repository is None:
-        return Checkout(b"refs/heads/main", None, b"", _borrowed(shadow.git_dir, root), b"")
+        return Checkout(b"refs/heads/main", None, b"", _borrow_settings(shadow.git_dir, root), b"")
     git = Git(repository.git_dir, root)
     with (
         git.start("for-each-ref", _REF, *_REFS) as refs,
@@ -67,7 +67,7 @@ def checkout_of(shadow: WorktreeCapture) -> Checkout:
             branch.finish().out.strip(),
             commit.finish().out.decode("ascii").strip() or None,
             refs.result(),
-            _borrowed(repository.git_dir, root),
+            _borrow_settings(repository.git_dir, root),
             read_small(repository.common / "shallow"),
         )
 
@@ -81,7 +81,7 @@ def branch_of(root: Path) -> str:
         return branch.finish().out.decode("utf-8", "replace").strip()
 
 
-def _borrowed(git_dir: Path, root: Path) -> dict[str, str]:
+def _borrow_settings(git_dir: Path, root: Path) -> dict[str, str]:
     found = settings(Git(git_dir, root, personal=True, time_limit=30), r"^(user\.(name|email)|core\.[a-z]+)$")
     # Git prints the scopes in order; the last one wins.
     person = {name: value for (_, name), value in found.items() if name in _PERSON}

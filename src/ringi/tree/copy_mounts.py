@@ -35,7 +35,7 @@ def mounts_of_copy(copy: WorkCopy, root: Path, home: Path | None, needed: Iterab
     if home is not None and home.is_relative_to(root):
         return CopyMounts(copy.tree, (*lent, Mount(root, How.READ), Mount(copy.tree, How.WRITE)))
     shown = [root / name for name in copy.record.dependencies if _can_show(copy, name)]
-    shown += [part for path in needed if (part := _hidden_part(copy, root, path)) is not None]
+    shown += [part for path in needed if (part := _find_hidden_part(copy, root, path)) is not None]
     return CopyMounts(
         root,
         (
@@ -56,7 +56,7 @@ def _can_show(copy: WorkCopy, name: str) -> bool:
     return True
 
 
-def _hidden_part(copy: WorkCopy, root: Path, path: Path) -> Path | None:
+def _find_hidden_part(copy: WorkCopy, root: Path, path: Path) -> Path | None:
     """The part of the project to show so that a file is there; None if it is there already."""
     if not path.is_relative_to(root):
         return None

@@ -43,7 +43,7 @@ class Followed(NamedTuple):
     """New files of the agent that git ignores since."""
 
 
-def followed(copy: WorkCopy, root: Path, state: Path, **noted: object) -> Followed:
+def follow_workspace(copy: WorkCopy, root: Path, state: Path, **noted: object) -> Followed:
     """With what changed in the workspace since the copy was made, beside what was changed in the copy.
 
     Its record gets the fields `noted`. Cut off at any moment, it is the same when it is done again. Raises
@@ -71,7 +71,7 @@ def followed(copy: WorkCopy, root: Path, state: Path, **noted: object) -> Follow
     return Followed(again, changed, hidden=tuple(map(os.fsdecode, names_in(ignored.out))))
 
 
-def rebased(copy: WorkCopy, root: Path, state: Path, known: str, **noted: object) -> WorkCopy | None:
+def rebase(copy: WorkCopy, root: Path, state: Path, known: str, **noted: object) -> WorkCopy | None:
     """In the same folder, in which commands may go on running: the workspace's files of now.
 
     What differs from the tree `known` stays as it is; nobody has seen it yet. None if there has to be another
@@ -123,7 +123,7 @@ def _join(copy: WorkCopy, mine: TreeDifference, theirs: Mapping[str, TreeChange]
         if change is not None and change.after == data:
             if data is not None and one.after in _MODES and change.before is None:
                 files[path] = (data, _MODES[one.after])
-        elif change is not None and (text := _merged(change, one, data)) is None:
+        elif change is not None and (text := _merge_text(change, one, data)) is None:
             torn.append(path)
         elif data is None:
             files[path] = None
@@ -141,7 +141,7 @@ def _join(copy: WorkCopy, mine: TreeDifference, theirs: Mapping[str, TreeChange]
     return _Joined(files, links, tuple(dict.fromkeys(torn)))
 
 
-def _merged(mine: CopyChange, theirs: TreeChange, data: bytes | None) -> bytes | None:
+def _merge_text(mine: CopyChange, theirs: TreeChange, data: bytes | None) -> bytes | None:
     """None if they contradict each other."""
     if mine.before is None or mine.after is None or data is None or theirs.after not in _MODES:
         return None

@@ -26,7 +26,7 @@ def imprint_of(copy: WorkCopy) -> Imprint:
     return Imprint.take(copy.tree, copy.folder / "lock", made_again)
 
 
-def renewed(
+def renew(
     copy: WorkCopy,
     imprint: Imprint,
     root: Path,

@@ -28,7 +28,7 @@ from ringi.tree.check_result import CheckPhase, CheckResult
 from ringi.tree.commands import Invocation, WorkspaceCommands, commands_in
 from ringi.tree.copy import Supervisor, WorkCopy, put
 from ringi.tree.copy_mounts import mounts_of_copy
-from ringi.tree.copy_renewal import imprint_of, renewed
+from ringi.tree.copy_renewal import imprint_of, renew
 from ringi.tree.ctime_manifest import Imprint
 from ringi.tree.difference import TreeDifference
 from ringi.tree.editable_installs import Doubt, no_doubt, why_unreliable
@@ -173,7 +173,7 @@ class CopyRun:
         kept = {name: value for name, value in self._environment.items() if name not in leading_back}
         return {**kept, "PWD": str(self.copy.folder_of_commands), WITH_VARIABLE: self.copy.id}
 
-    def touched(self) -> CopyEffect:
+    def find_effect(self) -> CopyEffect:
         try:
             now = self.copy.difference()
         except CopyFailed:  # a command deleted its copy or made it unreadable
@@ -235,7 +235,7 @@ class ScratchCopies:
 
     def current(self) -> CopyRun:
         """The same copy again, or a fresh one if a command rewrote its files."""
-        if self._run is None or self._run.touched() is CopyEffect.REWRITTEN:
+        if self._run is None or self._run.find_effect() is CopyEffect.REWRITTEN:
             self.discard()
             with _in_words(self._places.copies):
                 self._run = self._make()
@@ -243,7 +243,7 @@ class ScratchCopies:
 
     def _make(self) -> CopyRun:
         remove_abandoned(self._places.copies)
-        copy = self._copy = self._kept() or WorkCopy.make(
+        copy = self._copy = self._reuse_kept() or WorkCopy.make(
             self._places.root,
             self._places.state,
             self._places.copies,
@@ -262,14 +262,14 @@ class ScratchCopies:
         difference = copy.difference() if files else None
         return CopyRun(copy, self._environment, difference, self._enclosing(copy), self._doubt)
 
-    def _kept(self) -> WorkCopy | None:
+    def _reuse_kept(self) -> WorkCopy | None:
         places = self._places
-        for copy in kept_for(places.copies, self._keep_for) if self._keep_for else ():
-            imprint = _taken_up(copy.folder / _IMPRINT)
+        for copy in list_kept(places.copies, self._keep_for) if self._keep_for else ():
+            imprint = _take_imprint(copy.folder / _IMPRINT)
             if imprint is None and copy.is_running:
                 continue
             copy.note(supervisor=Supervisor.this_process())
-            again = imprint and renewed(
+            again = imprint and renew(
                 copy, imprint, places.root, places.state, carry=self._carry, on_progress=self._on_progress
             )
             if again:
@@ -290,7 +290,7 @@ class ScratchCopies:
         _remove(copy, self._on_progress)
 
 
-def _taken_up(path: Path) -> Imprint | None:
+def _take_imprint(path: Path) -> Imprint | None:
     """Not there while somebody works in the copy, or if they were killed: then nobody knows what runs."""
     try:
         data = path.read_bytes()
@@ -333,9 +333,9 @@ class CopyChecks:
         self._on_progress = on_progress
         self._commands_in = commands_in
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         try:
-            return self._commands_in is not None and self._commands_in(self._places.root).sandboxed()
+            return self._commands_in is not None and self._commands_in(self._places.root).uses_sandbox()
         except NoSandbox:
             return False
 
@@ -344,7 +344,7 @@ class CopyChecks:
     ) -> tuple[CheckResult, ...]:
         results: list[CheckResult] = []
         # Nobody has approved these bytes yet.
-        inside = phase is CheckPhase.DRY and self.sandboxed()
+        inside = phase is CheckPhase.DRY and self.uses_sandbox()
         with ScratchCopies(
             self._places,
             self._environment,
@@ -375,7 +375,7 @@ class CopyChecks:
             real = Path(os.path.realpath(home)) if home.is_absolute() else None
             place = mounts_of_copy(copy, self._places.root, real)
             commands = self._commands_in(copy.tree)
-            inside = commands.enclosed(invocation.argv, copy.tree, invocation.env, copy=place)
+            inside = commands.enclose(invocation.argv, copy.tree, invocation.env, copy=place)
             return inside._replace(env={**inside.env, WITH_VARIABLE: copy.id})
 
         return enclosing
@@ -385,7 +385,7 @@ def _scratch(copies: Path) -> list[WorkCopy]:
     return [copy for copy in WorkCopy.all(copies) if copy.record.command == (SCRATCH,)]
 
 
-def kept_for(copies: Path, process: Supervisor) -> list[WorkCopy]:
+def list_kept(copies: Path, process: Supervisor) -> list[WorkCopy]:
     return [copy for copy in _scratch(copies) if copy.record.kept_for == process]
 
 
@@ -400,7 +400,7 @@ def remove_abandoned(copies: Path) -> None:
 
 def remove_kept(copies: Path) -> None:
     """Scratch copies that were kept for this process."""
-    for copy in kept_for(copies, Supervisor.this_process()):
+    for copy in list_kept(copies, Supervisor.this_process()):
         with contextlib.suppress(StorageFailed, OSError):  # the next command tries again
             copy.remove(wait=False)
 

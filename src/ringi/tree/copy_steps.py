@@ -27,7 +27,7 @@ def checkout(copy: WorkCopy, tree: str) -> None:
         copy.shadow.lay_out(tree)
 
 
-def changed_between(copy: WorkCopy, base: str, tree: str) -> tuple[str, ...]:
+def list_changed_paths(copy: WorkCopy, base: str, tree: str) -> tuple[str, ...]:
     """Paths that differ; a name that is not UTF-8 is escaped."""
     words = ("diff-tree", "-r", "-z", "--name-only", "--no-renames")
     names = copy.shadow.git.run(*words, base, tree).split(b"\0")
@@ -86,7 +86,7 @@ def files_to(copy: WorkCopy, tree: str, folder: Path) -> dict[str, tuple[bytes, 
     """What to lay over the copy, which is at this tree, so that it has the files that are committed in the
     folder, as they are there: bytes and permission bits by path; None for a file to delete.
     """
-    there, wanted = file_ids(copy, tree), _committed(folder)
+    there, wanted = file_ids(copy, tree), _list_committed(folder)
     files: dict[str, tuple[bytes, int] | None] = {}
     for path in there.keys() - wanted.keys():
         files[os.fsdecode(path)] = None
@@ -98,7 +98,7 @@ def files_to(copy: WorkCopy, tree: str, folder: Path) -> dict[str, tuple[bytes, 
     return files
 
 
-def _committed(folder: Path) -> dict[bytes, str]:
+def _list_committed(folder: Path) -> dict[bytes, str]:
     """Its files, by the id of what is committed. Our own folder is in no tree of a copy."""
     entries = index_entries(Git(folder / ".git", folder).run("ls-files", "-s", "-z"))
     ours = f"{OWN}/".encode()

@@ -63,7 +63,7 @@ class Imprint(msgspec.Struct, frozen=True):
         place = os.fsencode(top)
         try:
             bin_.mkdir(mode=0o700)
-            if not self._restored(b"", place):
+            if not self._restore_folder(b"", place):
                 return False
             waiting, count = [b""], 0
             while waiting:
@@ -72,7 +72,7 @@ class Imprint(msgspec.Struct, frozen=True):
                     listed = [(entry, entry.stat(follow_symlinks=False)) for entry in entries]
                 for entry, seen in listed:
                     path = _below(folder, entry.name)
-                    if stat.S_ISDIR(seen.st_mode) and self._restored(path, entry.path):
+                    if stat.S_ISDIR(seen.st_mode) and self._restore_folder(path, entry.path):
                         waiting.append(path)
                     elif stat.S_ISDIR(seen.st_mode) or self.others.get(path) != _of_other(seen):
                         count += 1
@@ -81,7 +81,7 @@ class Imprint(msgspec.Struct, frozen=True):
             return False
         return True
 
-    def _restored(self, path: bytes, place: bytes) -> bool:
+    def _restore_folder(self, path: bytes, place: bytes) -> bool:
         """Whether the folder is the same one. If only its mode differs, it gets that back."""
         before, seen = self.folders.get(path), os.lstat(place)
         if before is None:

@@ -83,10 +83,10 @@ def too_large(size: int) -> Text | None:
 
 def too_many(changes: Sequence[TreeChange], most: int) -> Text | None:
     """Why no plan can hold so many changes, with the folder that most of them are in."""
-    count = len(changes) - _moved(changes)
+    count = len(changes) - _count_moves(changes)
     if count <= most:
         return None
-    folder, part = _crowded([os.fsdecode(change.path) for change in changes])
+    folder, part = _find_crowded_folder([os.fsdecode(change.path) for change in changes])
     if not folder:
         return Text("it changes {count} files, a plan can have {limit}", count=count, limit=most)
     return Text(
@@ -95,14 +95,14 @@ def too_many(changes: Sequence[TreeChange], most: int) -> Text | None:
     )  # fmt: skip
 
 
-def _moved(changes: Sequence[TreeChange]) -> int:
+def _count_moves(changes: Sequence[TreeChange]) -> int:
     """Files that only have another path now: two changes of the tree, and one of a plan."""
     gone = Counter(change.old_oid for change in changes if change.after == ABSENT)
     new = Counter(change.oid for change in changes if change.before == ABSENT)
     return (gone & new).total()
 
 
-def _crowded(paths: Sequence[str]) -> tuple[str, int]:
+def _find_crowded_folder(paths: Sequence[str]) -> tuple[str, int]:
     """The deepest folder that has nearly all of the files, or the one at the top that has most."""
     found, part, depth = "", 0, 0
     while True:

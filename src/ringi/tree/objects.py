@@ -81,27 +81,27 @@ class KeptObjects:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
-            needed = set(self._needed(tree))
+            needed = set(self._list_needed(tree))
             for name, path in self._loose().items():
                 if name not in needed:
                     path.unlink(missing_ok=True)
             for pack in (self._objects / "pack").glob("pack-*.pack"):
                 # A very large file has a pack of its own.
-                if needed.isdisjoint(self._packed(pack)):
+                if needed.isdisjoint(self._list_packed(pack)):
                     for part in pack.parent.glob(f"{pack.stem}.*"):
                         part.unlink(missing_ok=True)
             return True
 
-    def _needed(self, tree: str | None) -> Iterator[str]:
+    def _list_needed(self, tree: str | None) -> Iterator[str]:
         git = Git(self._git_dir)
         yield from (entry.oid.decode() for entry in index_entries(git.run("ls-files", "-s", "-z")))
-        for needed in filter(None, {tree, *self._borrowed()}):
+        for needed in filter(None, {tree, *self._list_lent()}):
             yield needed
             # Of a tree that is damaged, what can be listed.
             listed = git.attempt("ls-tree", "-r", "-t", "-z", "--full-tree", needed)
             yield from (line.partition(b"\t")[0].split()[-1].decode() for line in names_in(listed.out))
 
-    def _borrowed(self) -> Iterable[str]:
+    def _list_lent(self) -> Iterable[str]:
         for note in self._lent.iterdir():
             tree, _, folder = read_small(note).partition(b"\n")
             if os.path.isdir(folder):  # noqa: PTH112  # of bytes
@@ -112,7 +112,7 @@ class KeptObjects:
     def _loose(self) -> dict[str, Path]:
         return {path.parent.name + path.name: path for path in self._objects.glob("??/*")}
 
-    def _packed(self, pack: Path) -> set[str]:
+    def _list_packed(self, pack: Path) -> set[str]:
         listed = Git(self._git_dir).attempt("show-index", stdin=pack.with_suffix(".idx").read_bytes())
         return {line.split(b" ")[1].decode() for line in listed.out.splitlines()}
 

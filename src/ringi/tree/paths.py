@@ -63,7 +63,7 @@ def _refusal_of_whole(path: str) -> Text | None:
 def _refusal_of_part(part: str) -> Text | None:
     if part == "..":
         return Text("it leaves its folder with ..")
-    folded = _folded(part)
+    folded = _fold(part)
     if _GITS.fullmatch(folded):
         return Text("it lies in {folder}, which belongs to git", folder=part)
     if _OURS.fullmatch(folded):
@@ -73,7 +73,7 @@ def _refusal_of_part(part: str) -> Text | None:
     return None
 
 
-def _folded(part: str) -> str:
+def _fold(part: str) -> str:
     """As seen by a file system that ignores case, Unicode form, invisible characters or trailing dots."""
     if part.isascii() and part.isprintable():
         return part.lower().split(":")[0].rstrip(". ")

@@ -130,9 +130,9 @@ class PersonalGit:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                preexec_fn=_bound_to_us(),  # noqa: PLW1509  # one system call, which takes no locks
+                preexec_fn=_bind_to_us(),  # noqa: PLW1509  # one system call, which takes no locks
             )
-        code = _ended(process)
+        code = _wait(process)
         return None if code == 0 else _end_of(said) or str(Text("it ended with exit code {code}", code=code))
 
     def version(self) -> tuple[int, ...]:
@@ -145,18 +145,18 @@ class PersonalGit:
         return found
 
 
-def _ended(process: subprocess.Popen[bytes]) -> int:
+def _wait(process: subprocess.Popen[bytes]) -> int:
     """Ctrl-C reaches git too; either way it has ended before we look at the result."""
     try:
         return process.wait(_HOOKS_SEC)
     except subprocess.TimeoutExpired:
-        return _stopped(process)
+        return _stop(process)
     except KeyboardInterrupt:
-        _stopped(process)
+        _stop(process)
         raise Interrupted from None
 
 
-def _stopped(process: subprocess.Popen[bytes]) -> int:
+def _stop(process: subprocess.Popen[bytes]) -> int:
     process.terminate()
     try:
         return process.wait(_GRACE)
@@ -171,7 +171,7 @@ def _end_of(output: Path) -> str:
         return file.read().decode("utf-8", "backslashreplace").strip()
 
 
-def _bound_to_us() -> Callable[[], None] | None:
+def _bind_to_us() -> Callable[[], None] | None:
     """If this process dies, git dies too and makes no commit."""
     if sys.platform != "linux":
         return None

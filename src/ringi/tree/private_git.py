@@ -175,19 +175,19 @@ class KeptIndex:
             except OSError:
                 shutil.copy2(self.current, self.following)
 
-    def unchanged(self) -> bool:
+    def is_unchanged(self) -> bool:
         return self.current.exists() and self.following.exists() and self.current.samefile(self.following)
 
     def _key(self, *facts: bytes) -> bytes:
         parts = (signature(self.current), *facts)
         return hashlib.sha256(b"\0\0".join(parts)).hexdigest().encode() + b" "
 
-    def remembered(self, *facts: bytes) -> str | None:
+    def recall_tree(self, *facts: bytes) -> str | None:
         """The tree of the current index, if these are still the facts."""
         found, key = read_small(self._memo), self._key(*facts)
         return found.removeprefix(key).decode("ascii").strip() if found.startswith(key) else None
 
-    def last_tree(self) -> str | None:
+    def recall_last_tree(self) -> str | None:
         """The tree that was remembered last, whatever has changed since."""
         return read_small(self._memo).partition(b" ")[2].decode("ascii", "replace").strip() or None
 
@@ -198,18 +198,18 @@ class KeptIndex:
         """
         found, _, tree = read_small(self._memo_entries).partition(b" ")
         known = found == entries.hex().encode() and tree.decode("ascii", "replace")
-        return known if known and known == self.last_tree() else None
+        return known if known and known == self.recall_last_tree() else None
 
-    def ignored(self, rules: bytes) -> set[bytes] | None:
+    def recall_ignored(self, rules: bytes) -> set[bytes] | None:
         """The ignored files of the current index, if these are still the rules."""
         found, key = read_small(self._memo_ignored), self._key(rules)
         return set(names_in(found.removeprefix(key))) if found.startswith(key) else None
 
-    def nested(self) -> list[bytes]:
+    def recall_nested(self) -> list[bytes]:
         """The repositories found last time; the caller must check them."""
         return sorted(names_in(read_small(self._memo_nested)))
 
-    def places(self) -> IndexPlaces | None:
+    def recall_places(self) -> IndexPlaces | None:
         """Those of the current index, if they are known."""
         found, key = read_small(self._memo_places), self._key()
         if not found.startswith(key):
@@ -249,7 +249,7 @@ class KeptIndex:
                 path.unlink()
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         try:
             lock = (self._git_dir / _LOCK_NAME).open("ab")
         except OSError as error:

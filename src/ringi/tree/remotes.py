@@ -55,7 +55,7 @@ class Remotes:
         return self._git.line("remote", "get-url", name)
 
 
-def stored_login(root: Path, environment: Mapping[str, str], url: str) -> Login | None:
+def find_stored_login(root: Path, environment: Mapping[str, str], url: str) -> Login | None:
     """What the person's own credential helpers know about the place; nobody is asked."""
     git, parts = PersonalGit(root, environment), urlsplit(url)
     asked = f"protocol={parts.scheme}\nhost={parts.netloc}\npath={parts.path.lstrip('/')}\n\n"

@@ -109,7 +109,7 @@ class _CommitHistory:
         if (self._repository.common / "shallow").is_file():
             raise _too_short(name)
         if finished.code == 1:
-            raise _unrelated(name)
+            raise _explain_unrelated(name)
         raise Unreviewable(name=name, why=last_line(finished.err), command="git fsck")
 
     def tree_of(self, commit: str | None) -> str:
@@ -215,8 +215,8 @@ class Revisions:
     def _branch(self, name: str, ref: str, commit: str) -> Revision:
         head = self._history.commit("HEAD")
         start = self._history.merge_base(name, head, commit) if head else None
-        made = self._history.revision(RevisionForm.BRANCH, ref, _shortened(ref), start, commit)
-        return made._replace(checked_out=_checked_out(self._history.git, ref, self._root))
+        made = self._history.revision(RevisionForm.BRANCH, ref, _shorten(ref), start, commit)
+        return made._replace(checked_out=_find_checkout(self._history.git, ref, self._root))
 
     def _range(self, name: str) -> Revision:
         first, dots, last = re.split(r"(\.{2,3})", name, maxsplit=1)
@@ -251,7 +251,7 @@ class Revisions:
         ours, head = self._history.commit("HEAD"), _CommitHistory(other).commit("HEAD")
         history = self._history_of(top)
         if (ours is None) is not (head is None):
-            raise _unrelated(name)
+            raise _explain_unrelated(name)
         start = history.merge_base(name, ours, head) if ours and head else None
         made = history.revision(RevisionForm.WORKTREE, str(top), _label_of(top), start, head)
         return made._replace(tree=captured.tree, captured=captured, folder=top)
@@ -273,7 +273,7 @@ class Revisions:
         history = self._history_of(revision.folder)
         left_out: dict[str, Text] = {}
         wanted: list[TreeChange] = []
-        skipped = self._shadow_of(revision.folder).skipped() if revision.folder else ()
+        skipped = self._shadow_of(revision.folder).list_skipped() if revision.folder else ()
         for change in _changes(history, revision, base):
             path = os.fsdecode(change.path)
             if change.path in skipped or _is_there(revision, path, change):
@@ -303,10 +303,10 @@ def branches(root: Path, most: int) -> list[tuple[str, str]]:
     words = ("for-each-ref", f"--count={most}", "--sort=-committerdate", form, "refs/heads", "refs/remotes")
     lines = Git(found.git_dir, time_limit=2).run(*words).decode("utf-8", "replace").splitlines()
     parts = [line.split("\0") for line in lines]
-    return [(_shortened(ref), subject) for ref, here, subject in parts if here != "*" and ref[-5:] != "/HEAD"]
+    return [(_shorten(ref), subject) for ref, here, subject in parts if here != "*" and ref[-5:] != "/HEAD"]
 
 
-def _shortened(ref: str) -> str:
+def _shorten(ref: str) -> str:
     for place in ("refs/heads/", "refs/remotes/", "refs/tags/"):
         if ref.startswith(place):
             return ref.removeprefix(place)
@@ -321,7 +321,7 @@ def _cut(text: str) -> str:
     return " ".join(text.split())[:_LONGEST_SUBJECT]
 
 
-def _unrelated(name: str) -> Unreviewable:
+def _explain_unrelated(name: str) -> Unreviewable:
     why = Text("it has no commit in common with the checkout")
     return Unreviewable(name=name, why=why, command="ringi review START..END")
 
@@ -365,7 +365,7 @@ def _large(git: Git, wanted: Iterable[TreeChange]) -> dict[str, Text]:
     return {os.fsdecode(change.path): why for change, why in found if why is not None}
 
 
-def _checked_out(git: Git, ref: str, root: Path) -> str:
+def _find_checkout(git: Git, ref: str, root: Path) -> str:
     """The other worktree that has the branch checked out; empty if none has."""
     finished = git.attempt("worktree", "list", "--porcelain")
     for part in os.fsdecode(finished.out).split("\n\n"):
@@ -391,7 +391,7 @@ def _not_here(repository: Repository, root: Path, wanted: Iterable[TreeChange]) 
     return {os.fsdecode(path): why for path in missing if path in skipped}
 
 
-def filtered(root: Path, paths: Sequence[str] | None = None) -> dict[str, str]:
+def find_filtered(root: Path, paths: Sequence[str] | None = None) -> dict[str, str]:
     """Those whose bytes git converts with a program, and its name: they are others here than in git.
 
     Without paths: of all that are in the index.

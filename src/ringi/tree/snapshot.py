@@ -96,10 +96,10 @@ class Snapshots:
             for prefix, tree in _trees(snapshot):
                 for file in _files_of(self._git(prefix), tree):
                     try:
-                        path = _joined(prefix, file.path.decode())
+                        path = _join(prefix, file.path.decode())
                         path.encode()
                     except UnicodeError:
-                        not_utf8.add(_joined(prefix, os.fsdecode(file.path)))
+                        not_utf8.add(_join(prefix, os.fsdecode(file.path)))
                     else:
                         files[path] = StateFile(path, file.mode, file.oid)
         return Listing(tuple(files[path] for path in sorted(files)), tuple(sorted(not_utf8)))
@@ -107,9 +107,9 @@ class Snapshots:
     def not_checked_out(self) -> tuple[str, ...]:
         """Files in the person's own index that a sparse checkout left out."""
         with _in_words(self._root):
-            return tuple(sorted(map(os.fsdecode, self._shadow_of("").skipped())))
+            return tuple(sorted(map(os.fsdecode, self._shadow_of("").list_skipped())))
 
-    def ignored(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def find_ignored(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Those that no snapshot contains: git ignores them, in the workspace or in a repository inside."""
         inside: dict[str, list[str]] = {}
         for path in paths:
@@ -121,8 +121,8 @@ class Snapshots:
         found: set[str] = set()
         with _in_words(self._root):
             for prefix, names in inside.items():
-                ignored = self._shadow_of(prefix).ignored_among([os.fsencode(name) for name in names])
-                found |= {_joined(prefix, os.fsdecode(name)) for name in ignored}
+                ignored = self._shadow_of(prefix).find_ignored([os.fsencode(name) for name in names])
+                found |= {_join(prefix, os.fsdecode(name)) for name in ignored}
         return tuple(sorted(found))
 
     def contents(self, snapshot: Snapshot, files: Iterable[StateFile]) -> Iterator[tuple[StateFile, bytes]]:
@@ -163,16 +163,16 @@ class Snapshots:
                 continue
             captured = shadow.capture()
             trees[prefix] = captured.tree
-            unreadable |= {_joined(prefix, name) for name in captured.unreadable}
-            nested = {_joined(prefix, name) for name in captured.nested}
-            nested |= {_joined(prefix, name) for name in self._ignored_submodules(prefix, shadow)}
+            unreadable |= {_join(prefix, name) for name in captured.unreadable}
+            nested = {_join(prefix, name) for name in captured.nested}
+            nested |= {_join(prefix, name) for name in self._list_ignored_submodules(prefix, shadow)}
             # If one was deleted or became a link since, the second look notices.
             waiting += (path for path in nested - trees.keys() if self._is_folder(path))
         tree, *nested_trees = sorted(trees.items())
         missing = tuple(sorted(name for name in unreadable if not _below(name, unreadable)))
         return Snapshot(_id([tree, *nested_trees], missing), tree[1], tuple(nested_trees), missing)
 
-    def _ignored_submodules(self, prefix: str, shadow: WorktreeCapture) -> list[str]:
+    def _list_ignored_submodules(self, prefix: str, shadow: WorktreeCapture) -> list[str]:
         """Returns all of them; those that are not ignored were found already."""
         found = [os.fsdecode(name) for name in shadow.submodules()]
         return [name for name in found if os.access(self._root / prefix / name / ".git", os.F_OK)]
@@ -207,7 +207,7 @@ class Snapshots:
         for prefix, tree in _trees(other):
             if (old := before.pop(prefix, tree)) != tree:
                 out = self._git(prefix).run("diff-tree", "-r", "-z", "--name-only", old, tree)
-                changed |= {_joined(prefix, os.fsdecode(name)) for name in names_in(out)}
+                changed |= {_join(prefix, os.fsdecode(name)) for name in names_in(out)}
         return tuple(sorted(changed | before.keys()))
 
 
@@ -229,7 +229,7 @@ def _id(trees: Iterable[tuple[str, str]], unreadable: Iterable[str]) -> str:
     return hashlib.sha256(b"".join(line + b"\0" for line in lines)).hexdigest()
 
 
-def _joined(prefix: str, name: str) -> str:
+def _join(prefix: str, name: str) -> str:
     return f"{prefix}/{name}" if prefix else name
 
 

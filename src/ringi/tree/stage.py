@@ -144,13 +144,13 @@ class Stage:
         """The workspace's root, the folder of all stages and the stage, while they are open."""
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Keeps the stage open during the block."""
-        with self._opened():
+        with self._open():
             yield
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[tuple[int, int]]:
+    def _open(self) -> Iterator[tuple[int, int]]:
         """The workspace's root and the stage, both open; made if missing."""
         if self._held is not None:
             yield self._held[0], self._held[2]
@@ -168,7 +168,7 @@ class Stage:
 
     def prepare(self, changes: Sequence[FileChange], contents: Contents) -> None:
         """Writes the new files into the stage and syncs them."""
-        with self._opened() as (root, stage):
+        with self._open() as (root, stage):
             names = []
             for index, change in enumerate(count_items(Text("Preparing files"), changes)):
                 name = self._names[change.path] = str(index)
@@ -187,7 +187,7 @@ class Stage:
     def swap_in(self, changes: Sequence[FileChange], *, go_on: bool = False) -> list[WriteConflict]:
         """Brings every file from before to after. At one that is neither, stops, or with `go_on` skips it."""
         conflicts = []
-        with self._opened() as (root, stage):
+        with self._open() as (root, stage):
             for change in count_items(Text("Writing files"), changes):
                 try:
                     self._swap(root, stage, change)
@@ -200,7 +200,7 @@ class Stage:
     def take_back(self, changes: Sequence[FileChange]) -> dict[str, OpStatus]:
         """Rolls back what this stage swapped in; returns what became of each file."""
         statuses = {}
-        with self._opened() as (root, stage):
+        with self._open() as (root, stage):
             for change in reversed(changes):
                 if change.path not in self._swapped:
                     continue
@@ -252,7 +252,7 @@ class Stage:
 
         `emptied` are removed after the changes, `new_folders` after a rollback.
         """
-        with self._opened() as (root, _):
+        with self._open() as (root, _):
             folders = emptied if forward else new_folders
             removed = set(_remove_folders(self.tree, root, sorted(folders, key=len, reverse=True)))
             # During a rollback, an emptied folder may have been removed and made again.
@@ -309,7 +309,7 @@ class Stage:
             yield at
 
 
-def staged(fs: FileSystem, root: Path) -> list[str]:
+def list_stages(fs: FileSystem, root: Path) -> list[str]:
     """The names of all stages that are left."""
     stage = Stage(fs, root, "")
     with contextlib.suppress(FileNotFoundError), stage._staging() as at:  # noqa: SLF001  # same module
@@ -357,13 +357,13 @@ def reverse(change: FileChange) -> FileChange:
     return msgspec.structs.replace(change, before=change.after, after=change.before)
 
 
-def known_to(changes: Sequence[FileChange]) -> Callable[[bytes], bool]:
+def find_known(changes: Sequence[FileChange]) -> Callable[[bytes], bool]:
     """Whether bytes belong to these changes."""
     hashes = {state.sha256 for change in changes for state in (change.before, change.after) if state}
     return lambda data: digest(data) in hashes
 
 
-def emptied_by(changes: Sequence[FileChange]) -> tuple[str, ...]:
+def list_emptied(changes: Sequence[FileChange]) -> tuple[str, ...]:
     """Folders that may be empty once the files are gone."""
     gone = [change.path for change in changes if change.after is None]
     return tuple(sorted({folder for path in gone for folder in _folders_above(path)}))

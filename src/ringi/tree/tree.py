@@ -199,19 +199,19 @@ class TreeAsSeen(Tree):
         self._seen = seen
 
     def look(self, path: str) -> CurrentFile | None:
-        return self._found(path) if path in self._seen else super().look(path)
+        return self._show_as_seen(path) if path in self._seen else super().look(path)
 
     def look_folder(self, path: str) -> CurrentFile | None:
-        return self._found(path) if path in self._seen else super().look_folder(path)
+        return self._show_as_seen(path) if path in self._seen else super().look_folder(path)
 
-    def _found(self, path: str) -> CurrentFile | None:
+    def _show_as_seen(self, path: str) -> CurrentFile | None:
         if (known := self._seen[path]) is None:
             return None
         state, data = known
         return CurrentFile(state, data, Entry(EntryKind.FILE, int(state.mode, 8), len(data), 0, 0, 0, 0))
 
 
-def found_at(
+def look_change(
     tree: Tree, root: int, change: "FileChange | Touched"
 ) -> tuple[FileState | None, CurrentFile | None]:
     """For a folder, the permission bits do not count: they depend on the umask."""
@@ -222,13 +222,13 @@ def found_at(
     return (folder if found and found.state.folder else found.state if found else None), found
 
 
-def differing(tree: Tree, changes: "Sequence[FileChange | Touched]") -> list[str]:
+def find_differing(tree: Tree, changes: "Sequence[FileChange | Touched]") -> list[str]:
     """Paths that differ from before."""
     wrong = []
     with tree.open_root() as root:
         for change in changes:
             try:
-                state, _ = found_at(tree, root, change)
+                state, _ = look_change(tree, root, change)
             except (PathRefused, StorageFailed, OSError):
                 wrong.append(change.path)
             else:

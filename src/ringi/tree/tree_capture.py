@@ -75,7 +75,7 @@ class PrivateGit:
         if not self.work_tree.is_dir():
             raise CopyFailed(why=Text("the folder {folder} is gone", folder=str(self.work_tree)))
         self.folder.refuse_link()
-        with self._index.locked():
+        with self._index.lock():
             self._refresh()
             try:
                 return self._capture()
@@ -86,7 +86,7 @@ class PrivateGit:
 
     def rebuild(self) -> CapturedTree:
         self.folder.refuse_link()
-        with self._index.locked():
+        with self._index.lock():
             self._index.forget()
         return self.capture()
 
@@ -94,7 +94,7 @@ class PrivateGit:
         """Fills the work tree, which is empty or has only files that the index knows; it knows all then."""
         self.git.read_tree_counted(Text("Copying files"), "--reset", "-u", tree)
 
-    def ignored(self, patterns: Path | None = None) -> tuple[str, ...]:
+    def list_ignored(self, patterns: Path | None = None) -> tuple[str, ...]:
         """The top-most ignored files and folders, or those that a file with patterns names.
 
         Folders end in a slash.
@@ -112,33 +112,33 @@ class PrivateGit:
     def _refresh(self) -> None:
         """Reads the surroundings before each capture, if they can change."""
 
-    def _tracked(self) -> set[bytes]:
+    def _list_tracked(self) -> set[bytes]:
         """Files that are captured even if they are ignored."""
         return set()
 
-    def _tracked_mark(self) -> bytes:
+    def _read_tracked_mark(self) -> bytes:
         """A value that changes whenever that set may have changed."""
         return b""
 
     def _capture(self) -> CapturedTree:
         self._index.borrow()
         git = self.reader(self._index.following)
-        mark = self._tracked_mark()
-        places = self._index.places() or _places(
+        mark = self._read_tracked_mark()
+        places = self._index.recall_places() or _places(
             names_in(git.run("ls-files", "-z")) if self._index.current.exists() else ()
         )
         self._unlearn(git, places)
         rules = _rules(self.git_dir, self.work_tree, places)
         # Git would add each of these to the index, and we would drop it again.
-        known = [name for name in self._index.nested() if _is_still_nested(self.work_tree, name)]
+        known = [name for name in self._index.recall_nested() if _is_still_nested(self.work_tree, name)]
         clean = self._add(git, known)
-        if clean and self._index.unchanged() and (tree := self._index.remembered(mark, rules, *known)):
-            return CapturedTree(tree, _sorted(known), ())
+        if clean and self._index.is_unchanged() and (tree := self._index.recall_tree(mark, rules, *known)):
+            return CapturedTree(tree, _sort(known), ())
         if known:
             clean = self._add(git)
         entries = list(index_entries(git.run("ls-files", "-s", "-z")))
         key = _digest([rules, *(e.path + b"\0" + e.oid for e in entries if _has_rules(e.path))])
-        ignored = self._index.ignored(key)
+        ignored = self._index.recall_ignored(key)
         if ignored is None:
             ignored = set(names_in(git.run("ls-files", "-z", "-c", "-i", "--exclude-standard")))
         captured, forced = self._settle(git, entries, ignored, clean=clean)
@@ -159,7 +159,7 @@ class PrivateGit:
         words = ["-A", "--ignore-errors", "--no-warn-embedded-repo", "--", "."]
         words += map(_except, without)
         added = git.add_counted(_READING, *words)
-        if added.code > 1 and (closed := self._closed_folders()):
+        if added.code > 1 and (closed := self._find_closed_folders()):
             # Git gives up at a folder that it can list but not enter.
             again = git.add_counted(_READING, *words, *map(_except, sorted(closed)))
             added = again._replace(err=added.err)
@@ -174,7 +174,7 @@ class PrivateGit:
         nested, unreadable = set[bytes](), set[bytes]()
         if not clean:
             nested, unreadable = self._not_taken(git)
-        tracked = self._tracked()
+        tracked = self._list_tracked()
         entries = {entry.path: entry for entry in added}
         links = {path for path, entry in entries.items() if entry.is_link}
         drop = {path for path in entries if path in links or _below(path, unreadable) or _own(path)}
@@ -189,7 +189,7 @@ class PrivateGit:
             key = _digest(b"\0".join(entry) for entry in added)
             tree = self._index.tree_of(key) or _text(git.run("write-tree"))
             self._index.remember_entries(key, tree)
-        return CapturedTree(tree, _sorted(nested | links), _sorted(unreadable)), set(force)
+        return CapturedTree(tree, _sort(nested | links), _sort(unreadable)), set(force)
 
     def _force(self, git: Git, paths: list[bytes]) -> set[bytes]:
         """Adds files that are tracked although they are ignored; returns those that cannot be read."""
@@ -209,9 +209,9 @@ class PrivateGit:
                 # A bad name, or our own store failed: a full disk must not look like an unreadable file.
                 git.run("hash-object", "-w", "--no-filters", "--", os.fsdecode(path))
                 break
-        return nested, unreadable | self._closed_folders()
+        return nested, unreadable | self._find_closed_folders()
 
-    def _closed_folders(self) -> set[bytes]:
+    def _find_closed_folders(self) -> set[bytes]:
         """Folders that are not ignored but cannot be listed or entered. Git at most warns about them."""
         closed = list[str]()
         for step in walk(self.work_tree, closed.append):
@@ -316,7 +316,7 @@ def _own(path: bytes) -> bool:
     return path.split(b"/", 1)[0] == OWN.encode()
 
 
-def _sorted(paths: Iterable[bytes]) -> tuple[str, ...]:
+def _sort(paths: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(os.fsdecode(path) for path in sorted(paths))
 
 
@@ -340,7 +340,7 @@ class WorktreeCapture(PrivateGit):
     def capture(self) -> CapturedTree:
         self.folder.make_folders()
         if self.held is None and not self._keeps_all:
-            self.objects.prune(self._index.last_tree())
+            self.objects.prune(self._index.recall_last_tree())
         self.held = self.held or self.objects.hold()
         return super().capture()
 
@@ -371,17 +371,17 @@ class WorktreeCapture(PrivateGit):
             precompose=own.get("core.precomposeunicode") == "true",
         )
 
-    def ignored_among(self, names: list[bytes]) -> set[bytes]:
+    def find_ignored(self, names: list[bytes]) -> set[bytes]:
         """Those of the files that are ignored and not tracked; all of them if git cannot say."""
         self.folder.refuse_link()
         self.folder.make_folders()
-        with self._index.locked():
+        with self._index.lock():
             self._refresh()
         answer = self.git.attempt("check-ignore", "--no-index", "-z", "--stdin", stdin=join_names(names))
         if answer.code not in {0, 1}:  # 1: none is
             return set(names)
         ignored = set(names_in(answer.out))
-        return ignored - self._tracked() if ignored else ignored
+        return ignored - self._list_tracked() if ignored else ignored
 
     def submodules(self) -> set[bytes]:
         """Nested repositories in the person's own index, even if ignored."""
@@ -391,10 +391,10 @@ class WorktreeCapture(PrivateGit):
             else set()
         )
 
-    def _tracked(self) -> set[bytes]:
-        return _tracked_files(self._listing())
+    def _list_tracked(self) -> set[bytes]:
+        return _parse_tracked(self._listing())
 
-    def skipped(self) -> list[bytes]:
+    def list_skipped(self) -> list[bytes]:
         """Files of the person's own index that a sparse checkout left out."""
         names = [line[2:] for line in names_in(self._listing("-t")) if line.startswith(b"S ")]
         top = os.fsencode(self.work_tree) + b"/"
@@ -405,7 +405,7 @@ class WorktreeCapture(PrivateGit):
         if self.repository is None or not (index := self.repository.git_dir / "index").is_file():
             return b""
         # A split index needs its other half beside it: a recent one, among older ones.
-        halves = sorted(index.parent.glob("sharedindex.*"), key=_written_at, reverse=True)
+        halves = sorted(index.parent.glob("sharedindex.*"), key=_read_mtime, reverse=True)
         for shared in halves[:_MOST_SHARED]:
             with suppress(NotRegular, FileTooLarge):
                 keep(self.git_dir / shared.name, read_bounded(shared, _LARGEST_INDEX))
@@ -421,23 +421,23 @@ class WorktreeCapture(PrivateGit):
                 known = git.run("ls-files", "-z", "--", f":(literal){os.fsdecode(name)}")
                 git.run("update-index", "--force-remove", "-z", "--stdin", stdin=known)
 
-    def _tracked_mark(self) -> bytes:
+    def _read_tracked_mark(self) -> bytes:
         return signature(self.repository.git_dir / "index" if self.repository else None)
 
 
-def _written_at(path: Path) -> int:
+def _read_mtime(path: Path) -> int:
     return path.lstat().st_mtime_ns
 
 
 def _personal_excludes(found: dict[tuple[str, str], str], folder: Path) -> bytes:
     name = found.get(("global", "core.excludesfile")) or found.get(("system", "core.excludesfile"))
     if name:
-        return read_small(folder / _expanded(name))
+        return read_small(folder / _expand(name))
     settings = process_environment().get("XDG_CONFIG_HOME") or "~/.config"
-    return read_small(_expanded(settings) / "git" / "ignore")
+    return read_small(_expand(settings) / "git" / "ignore")
 
 
-def _expanded(name: str) -> Path:
+def _expand(name: str) -> Path:
     if name.startswith("~/") and (home := process_environment().get("HOME")):
         return Path(home + name[1:])
     return Path(os.path.expanduser(name))  # noqa: PTH111  # that of pathlib raises if there is no home
@@ -454,17 +454,17 @@ def doubt(entry: "os.DirEntry[str]", at: int, laid_at: int) -> None:
             os.utime(entry.name, ns=(later, later), dir_fd=at, follow_symlinks=False)
 
 
-def _tracked_files(listing: bytes) -> set[bytes]:
+def _parse_tracked(listing: bytes) -> set[bytes]:
     return {entry.path for entry in index_entries(listing) if not entry.is_link}
 
 
 @lru_cache(4)
-def _tracked_in(git_dir: Path, work_tree: Path, index: Path, _mark: tuple[int, ...]) -> frozenset[bytes]:
+def _list_tracked_in(git_dir: Path, work_tree: Path, index: Path, _mark: tuple[int, ...]) -> frozenset[bytes]:
     """The files of an index in a copy; none if git cannot read it. Asked again if its mark is another."""
     confined = partial(_confine, git_dir, work_tree)
     git = Git(git_dir, work_tree, index=index, time_limit=60, confined=confined)
     listing = git.attempt("ls-files", "-s", "-z")
-    return frozenset(_tracked_files(listing.out)) if listing.code == 0 else frozenset()
+    return frozenset(_parse_tracked(listing.out)) if listing.code == 0 else frozenset()
 
 
 def _confine(git_dir: Path, work_tree: Path, program: str) -> tuple[str, ...]:
@@ -528,7 +528,7 @@ class CopyShadow(PrivateGit):
     def _refresh(self) -> None:
         self.guard_again()
 
-    def _tracked(self) -> set[bytes]:
+    def _list_tracked(self) -> set[bytes]:
         """The original files, and what the agent has added to git."""
         found = set(files_of(self.git_dir, self._base))
         index = self.work_tree / ".git" / "index"
@@ -536,10 +536,10 @@ class CopyShadow(PrivateGit):
             facts = index.stat()
             # Whoever works in the copy can set the other times of it, but not this one.
             mark = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-            found |= _tracked_in(self.git_dir, self.work_tree, index, mark)
+            found |= _list_tracked_in(self.git_dir, self.work_tree, index, mark)
         return found
 
-    def _tracked_mark(self) -> bytes:
+    def _read_tracked_mark(self) -> bytes:
         return signature(self.work_tree / ".git" / "index")
 
     def began_with(self, paths: Sequence[bytes]) -> bool:

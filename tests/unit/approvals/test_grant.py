@@ -88,7 +88,7 @@ class Sandbox:
     def __init__(self, *, there: bool) -> None:
         self.there = there
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         return self.there
 
 

@@ -123,7 +123,7 @@ def test_a_copy_that_somebody_needs_never_goes(workspace: Workspace, why: str) -
     elif why == "of a check":
         copy.note(command=(SCRATCH,))
     if why == "claimed":
-        with copy.claimed():
+        with copy.claim():
             assert remove_settled(workspace) == []
     else:
         assert remove_settled(workspace) == []
@@ -132,14 +132,14 @@ def test_a_copy_that_somebody_needs_never_goes(workspace: Workspace, why: str) -
 
 def test_one_copy_is_one_agents(workspace: Workspace) -> None:
     copy = worked(workspace)
-    with copy.claimed():
-        with pytest.raises(Busy, match="another command"), WorkCopy.open(copy.folder).claimed():
+    with copy.claim():
+        with pytest.raises(Busy, match="another command"), WorkCopy.open(copy.folder).claim():
             pytest.fail("it was claimed twice")
         with pytest.raises(FileNotFoundError):
             (copy.tree / "nowhere").read_bytes()
-    with copy.claimed():
+    with copy.claim():
         copy.remove()
-    with pytest.raises(CopyFailed, match="gone"), copy.claimed():
+    with pytest.raises(CopyFailed, match="gone"), copy.claim():
         pytest.fail("it is not there")
 
 
@@ -313,7 +313,7 @@ def test_two_who_take_the_same_copy_make_one_plan(workspace: Workspace) -> None:
     worked(workspace, new="x\n")
     (one,), (two,) = find_abandoned(workspace), find_abandoned(workspace)
     for copy in (one, two):
-        with copy.claimed():
+        with copy.claim():
             assert taken(workspace, copy).plan is not None
     assert ledger_of(workspace).plans.count() == 1
 
@@ -346,7 +346,7 @@ def test_copies_take_no_more_than_their_room(repo: Path, tmp_path: Path) -> None
             copy.note(ended_at=ended)
         found = [str(one.text) for one in doctor_of(repo, environment).examine() if one.mend == REPAIR]
         assert found == ["copies take more than 5 MB (keep.copies_mb): 1 of them will go"]
-        with copies[1].claimed():
+        with copies[1].claim():
             assert make_room(workspace) == [], "somebody is about to use it"
         (told,) = make_room(workspace)
         assert "was removed (p2): copies may take 5 MB" in str(told)

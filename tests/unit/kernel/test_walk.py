@@ -1,6 +1,6 @@
 """Folders that others made: of any depth, with links, closed ones."""
 
-from ringi.kernel.fs.walk import walk
+from ringi.kernel.fs import walk
 from ringi.kernel.process.erase import erase
 from tests.helpers import deep_folders, open_descriptors, shallow_stack
 

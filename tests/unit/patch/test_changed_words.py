@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.patch.changed_words import ChangedWords, Ranges, changed_words
+from ringi.patch.changed_words import ChangedWords, Ranges, find_changed_words
 
 LINES = st.lists(st.sampled_from([b"a", b"bc", b" ", b"(", b"\t", "é".encode(), "日".encode(), b"\xff"])).map(
     b"".join
@@ -23,7 +23,7 @@ def rest(line: bytes, ranges: Ranges) -> bytes:
 
 @given(LINES, LINES)
 def test_what_is_left_is_the_same(old: bytes, new: bytes) -> None:
-    found = changed_words(old, new)
+    found = find_changed_words(old, new)
     if found is not None:
         assert b"".join(rest(old, found[0]).split()) == b"".join(rest(new, found[1]).split())
         assert any(found)
@@ -35,18 +35,18 @@ def test_what_is_left_is_the_same(old: bytes, new: bytes) -> None:
 
 def test_only_the_words_that_changed() -> None:
     old, new = b"return foo(a, b)", b"return bar(a, b, c)"
-    found = changed_words(old, new)
+    found = find_changed_words(old, new)
     assert found
     assert (parts(old, found[0]), parts(new, found[1])) == ([b"foo"], [b"bar", b", c"])
-    spaced = changed_words(b"keep this and one two", b"keep this and three four")
+    spaced = find_changed_words(b"keep this and one two", b"keep this and three four")
     assert spaced
     assert spaced[0] == ((14, 21),)
 
 
 def test_other_lines_have_no_changed_words() -> None:
-    assert changed_words(b"a b c", b"x y z") is None
-    assert changed_words(b"same", b"same") is None
-    assert changed_words(b"x" * 3000, b"x" * 3000 + b" y") is None
+    assert find_changed_words(b"a b c", b"x y z") is None
+    assert find_changed_words(b"same", b"same") is None
+    assert find_changed_words(b"x" * 3000, b"x" * 3000 + b" y") is None
 
 
 @given(SIGNED)

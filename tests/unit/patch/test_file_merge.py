@@ -4,8 +4,15 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from ringi.patch.file_merge import Clash, ConflictedFile, MergedFile, merge_file
-from ringi.patch.merge import Conflicted, MergedText, RegionKind
+from ringi.patch.merge import (
+    Clash,
+    Conflicted,
+    ConflictedFile,
+    MergedFile,
+    MergedText,
+    RegionKind,
+    merge_file,
+)
 from ringi.patch.render import FileSide
 from tests.tables import each
 from tests.unit.patch.generated import Git

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringi.patch.conflict import ConflictChoice
-from ringi.patch.merge import Conflicted, MergedText, RegionKind, assembled, merge, text_lines, written_since
+from ringi.patch.merge import (
+    Conflicted,
+    MergedText,
+    RegionKind,
+    assemble,
+    find_written_lines,
+    merge,
+    text_lines,
+)
 from tests.unit.patch.merge_oracle import Answer, Three, asked, marked, rolled, threes
 
 FULL = os.environ.get("RINGI_CAMPAIGN") == "full"
@@ -62,7 +70,7 @@ def test_a_side_taken_for_every_conflict_is_what_git_makes_of_it(folder: Path, c
     for three, answer in zip(many, asked(folder, many, f"--{choice}"), strict=True):
         result = merge(*three)
         decisions = [choice] * len(result.conflicts) if isinstance(result, Conflicted) else []
-        assert assembled(result.regions, decisions) == answer.content, three
+        assert assemble(result.regions, decisions) == answer.content, three
 
 
 def test_the_same_change_seen_in_two_ways_is_clean_as_in_git_by_default(folder: Path):
@@ -128,24 +136,24 @@ def test_no_line_of_the_person_gets_lost_in_a_clean_merge(three: Three):
 def test_what_the_person_wrote_is_known_line_by_line(three: Three):
     regions = merge(*three).regions
     in_regions = [region.place.ours + at for region in regions for at in region.written]
-    assert in_regions == [line for some in written_since(three.base, three.ours) for line in some]
+    assert in_regions == [line for some in find_written_lines(three.base, three.ours) for line in some]
 
 
 @given(three=threes(), own=texts)
 def test_decisions_make_the_text(three: Three, own: bytes):
     result = merge(*three)
     if isinstance(result, MergedText):
-        assert assembled(result.regions, []) == result.content
+        assert assemble(result.regions, []) == result.content
         return
     for decision in (*ConflictChoice, own):
-        text = assembled(result.regions, [decision] * len(result.conflicts))
+        text = assemble(result.regions, [decision] * len(result.conflicts))
         kept = [line for region in result.regions for line in region.merged]
         # Only a last line may change: it gets a newline if others follow.
         assert not Counter(line.rstrip(b"\r\n") for line in kept) - Counter(
             line.rstrip(b"\r\n") for line in text_lines(text)
         )
     with pytest.raises(ValueError, match="as many decisions"):
-        assembled(result.regions, [])
+        assemble(result.regions, [])
 
 
 def test_each_conflict_has_its_base_and_its_decision():
@@ -158,9 +166,9 @@ def test_each_conflict_has_its_base_and_its_decision():
         ([b"1\n"], [b"one\n"], [b"uno\n"]),
         ([b"9\n"], [b"nine\n"], [b"nueve\n"]),
     ]
-    text = assembled(result.regions, [ConflictChoice.BOTH, b"my own\n"])
+    text = assemble(result.regions, [ConflictChoice.BOTH, b"my own\n"])
     assert text == b"0\none\nuno\n2\n3\n4\nfive\n6\n7\n8\nmy own\n10\n11\n"
-    assert assembled(result.regions, [ConflictChoice.BASE, ConflictChoice.THEIRS]) == base.replace(
+    assert assemble(result.regions, [ConflictChoice.BASE, ConflictChoice.THEIRS]) == base.replace(
         b"5\n", b"five\n"
     ).replace(b"9\n", b"nueve\n")
     assert [len(one.written) for one in result.regions if one.kind is RegionKind.OURS] == [1]
@@ -178,9 +186,9 @@ def test_lines_that_both_added_in_a_conflict_are_no_part_of_it():
 
 def test_a_last_line_without_newline_gets_one_if_others_follow():
     result = merge(b"a\n", b"a\nmine", b"a\nyours\n")
-    assert assembled(result.regions, [ConflictChoice.BOTH]) == b"a\nmine\nyours\n"
+    assert assemble(result.regions, [ConflictChoice.BOTH]) == b"a\nmine\nyours\n"
     windows = merge(b"a\r\n", b"a\r\nmine", b"a\r\nyours\r\n")
-    assert assembled(windows.regions, [ConflictChoice.BOTH]) == b"a\r\nmine\r\nyours\r\n"
+    assert assemble(windows.regions, [ConflictChoice.BOTH]) == b"a\r\nmine\r\nyours\r\n"
 
 
 LF = b"".join(b"line %d\n" % number for number in range(8))
@@ -233,4 +241,4 @@ def test_an_edit_is_never_merged_into_a_text_that_could_not_be_compared():
     theirs = [b"edited\n", *base[1:]]
     result = merge(*map(b"".join, (base, ours, theirs)))
     assert isinstance(result, Conflicted)
-    assert assembled(result.regions, [ConflictChoice.OURS] * len(result.conflicts)) == b"".join(ours)
+    assert assemble(result.regions, [ConflictChoice.OURS] * len(result.conflicts)) == b"".join(ours)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.errors import BadPatch, PatchMismatch
-from ringi.patch.nearest_context import meant_lines
+from ringi.patch.lenient_parse import find_intended_lines
 from ringi.patch.repair import normalise
 
 pytestmark = pytest.mark.req("PP-15")
@@ -18,7 +18,7 @@ def meant(patch: str, lines: list[str], path: str = "a.txt") -> range | None:
     try:
         normalise(patch.encode(), {path: data}.get)
     except PatchMismatch as error:
-        return meant_lines(error, patch.encode(), lines)
+        return find_intended_lines(error, patch.encode(), lines)
     return None
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from ringi.errors import BadDocument, NotAnEdit
 from ringi.kernel.codec import pretty
-from ringi.patch.editor_edit import WorkspaceEdit, read_workspace_edit
-from ringi.patch.workspace_edit import EditedFile, workspace_edit
+from ringi.patch.workspace_edit import EditedFile, WorkspaceEdit, read_workspace_edit, workspace_edit
 from tests.tables import each
 
 BASE = "file:///home/me/my%20project"

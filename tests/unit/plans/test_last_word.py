@@ -7,12 +7,12 @@ import pytest
 
 from ringi.app.api import Workspace
 from ringi.errors import CheckFailed, InvalidSpecs, NotApproved, Stale, UnlistedKey
+from ringi.kernel.process.capture import CommandResult
 from ringi.plans.document import PlanStatus
 from ringi.plans.tool import PlanTool
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, SpecSelection
 from ringi.tree.check_result import CheckPhase, CheckResult
-from ringi.tree.commands import CommandRun
 from tests.fakes.signing import MadeUpKeys
 from tests.helpers import (
     answer,
@@ -41,13 +41,13 @@ class Box:
         self.there = there
         self.ran: list[bool] = []
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         return self.there
 
-    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandRun:
+    def run(self, argv: Sequence[str], folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandResult:
         del argv, folder, timeout_sec
         self.ran.append(sandboxed)
-        return CommandRun(0, "", cut=False, timed_out=False, duration_sec=0.0)
+        return CommandResult(0, 0.0, b"")
 
 
 def made_stale(workspace: Workspace, plan_id: str) -> None:
@@ -103,7 +103,7 @@ def test_a_sandbox_that_goes_in_the_middle(workspace: Workspace):
     plan_id = approved(workspace, run("first"), run("second"))
     original = box.run
 
-    def once(*given: object, **more: object) -> CommandRun:
+    def once(*given: object, **more: object) -> CommandResult:
         box.there = False
         return original(*given, **more)  # type: ignore[arg-type]
 

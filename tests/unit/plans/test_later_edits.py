@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ringi.app.api import Workspace
 from ringi.errors import NothingToUndo, StorageFailed, UndoChanged, UndoStale
 from ringi.kernel.fs import OsFileSystem
-from ringi.patch.merge import written_since
+from ringi.patch.merge import find_written_lines
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.tool import PlanTool
 from ringi.plans.undo import Undoable
@@ -354,7 +354,7 @@ def test_no_line_written_since_is_ever_lost(tmp_path_factory, edited: _Edited, d
         assert result.overall_success is (expected is not None)
         assert found.refused == (() if expected is not None else ("edited.txt",))
         lines, kept = now.splitlines(), left.splitlines()
-        for span in written_since(after.encode(), now.encode()):
+        for span in find_written_lines(after.encode(), now.encode()):
             for number in span:
                 assert lines[number] in kept
     shutil.rmtree(folder)

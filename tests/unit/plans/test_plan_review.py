@@ -10,6 +10,7 @@ import pytest
 from ringi.app.api import Workspace, open_workspace
 from ringi.approvals.feedback import Side
 from ringi.errors import NoSandbox
+from ringi.kernel.process.capture import CommandResult
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.plans.check import add_checks
@@ -25,7 +26,6 @@ from ringi.policy.risk_level import Risk
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec
 from ringi.tree.check_result import CheckResult
-from ringi.tree.commands import CommandRun
 from tests.fakes.prompters import Answer, ScriptedPrompter, Step
 from tests.helpers import Person, approve, create, delete, ledger_of, open_scratch, proposed, write
 
@@ -58,12 +58,12 @@ class Sandboxed:
     def __init__(self, sandboxed: bool | None) -> None:
         self._sandboxed = sandboxed
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         if self._sandboxed is None:
             raise NoSandbox(why=Text("none"))
         return self._sandboxed
 
-    def run(self, argv: object, folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandRun:
+    def run(self, argv: object, folder: str, *, timeout_sec: float, sandboxed: bool) -> CommandResult:
         raise AssertionError((argv, folder, timeout_sec, sandboxed))
 
 
@@ -82,9 +82,9 @@ class SandboxedChecks:
     """The review starts them by itself."""
 
     def __init__(self, sandboxed: bool | None) -> None:
-        self._sandboxed = Sandboxed(sandboxed).sandboxed
+        self._sandboxed = Sandboxed(sandboxed).uses_sandbox
 
-    def sandboxed(self) -> bool:
+    def uses_sandbox(self) -> bool:
         return self._sandboxed()
 
     def __call__(

@@ -46,7 +46,7 @@ class ScriptedTools:
         self.called: list[tuple[str, dict[str, Any]]] = []
         self.seconds: list[float] = []
 
-    def offered(self) -> Sequence[ToolInfo]:
+    def list_tools(self) -> Sequence[ToolInfo]:
         return [ToolInfo(name, "", {}, effect) for name, effect in self.infos.items()]
 
     def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
@@ -187,7 +187,7 @@ class ProcessDesk:
         reflection = ReflectionEngine(
             ask=self.model.ask,
             config=self.config,
-            tools=self.tools.offered(),
+            tools=self.tools.list_tools(),
             rules=rules,
             recoveries=self.ledger.processes.recoveries,
             mask=str,

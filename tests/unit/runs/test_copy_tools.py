@@ -62,11 +62,11 @@ def told(result: ToolResult, kind: ErrorKind, *words: str) -> bool:
 
 class TestOffered:
     def test_what_reads_and_what_writes(self, tools: CopyTools):
-        assert {one.name: one.effect for one in tools.offered()} == {
+        assert {one.name: one.effect for one in tools.list_tools()} == {
             **dict.fromkeys(["list", "read", "search"], ToolEffect.READS),
             **dict.fromkeys(["write", "patch"], ToolEffect.COPY),
         }
-        assert [one.name for one in tools.offered() if one.parallel] == ["list", "read", "search"]
+        assert [one.name for one in tools.list_tools() if one.parallel] == ["list", "read", "search"]
 
     @walled
     def test_a_command_needs_a_sandbox_and_files_that_may_be_sent(self, desk: ToolDesk):

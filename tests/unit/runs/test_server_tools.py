@@ -37,7 +37,7 @@ def test_the_rules_of_the_configuration_count(tmp_path: Path):
     security = Security(allowed_tools=("a_*",), forbidden_tools=("*_slow",), require_approval=("a_r*",))
     config = Config(mcp_servers=(f"a: {command()}", f"b: {command()}"), planning=Planning(security=security))
     with server_tools(config, {"PATH": "/usr/bin"}, tmp_path) as tools:
-        assert {tool.name: tool.effect for tool in tools.offered()} == dict.fromkeys(
+        assert {tool.name: tool.effect for tool in tools.list_tools()} == dict.fromkeys(
             ["a_read", "a_create", "a_delete_all"], ToolEffect.OUTSIDE
         )
 

@@ -23,14 +23,14 @@ def box(*servers: ToldTools, **rules: tuple[str, ...]) -> ToolBox:
 
 
 def names(found: ToolBox) -> list[str]:
-    return [one.name for one in found.offered()]
+    return [one.name for one in found.list_tools()]
 
 
 class TestRules:
     def test_the_strictest_wins(self):
         server = ToldTools(info("fs_read"), info("fs_write"), info("web_get"), info("fs_drop_all"))
         found = box(server, allowed=("fs_*",), forbidden=("*_write",), approval=("fs_read",))
-        assert [(one.name, one.effect) for one in found.offered()] == [
+        assert [(one.name, one.effect) for one in found.list_tools()] == [
             ("fs_read", ToolEffect.OUTSIDE),
             ("fs_drop_all", ToolEffect.OUTSIDE),
         ]
@@ -140,7 +140,7 @@ def test_what_is_forbidden_is_neither_offered_nor_called(name: str, more: str):
     assert refusal(name, rules) is not None
     assert found.call(name, {}, 1.0).error in {ErrorKind.NOT_ALLOWED, ErrorKind.UNKNOWN_TOOL}
     assert server.called == []
-    for one in found.offered():
+    for one in found.list_tools():
         assert refusal(one.name, ToolRules((one.name,), forbidden=FORBIDDEN)) is None
 
 
@@ -234,7 +234,7 @@ class TestBuiltIn:
     def test_what_waits_for_a_person(self, desk):
         """A diff is approved; a command is not seen in it."""
         found = desk.box(ToldTools(info("fs_read")), approval=("*",), sandbox="auto")
-        assert {one.name: one.effect for one in found.offered()} == {
+        assert {one.name: one.effect for one in found.list_tools()} == {
             **dict.fromkeys(["list", "read", "search"], ToolEffect.READS),
             **dict.fromkeys(["write", "patch"], ToolEffect.COPY),
             "fs_read": ToolEffect.OUTSIDE,
@@ -260,7 +260,7 @@ class TestBuiltIn:
         )
         servers = [ToldTools(info("fs_a"), info("fs_b"), info("fs_x"))]
         found = tool_box(workspace, desk.copy, desk.environment, mask, servers)
-        assert [(one.name, one.effect) for one in found.offered()] == [
+        assert [(one.name, one.effect) for one in found.list_tools()] == [
             ("read", ToolEffect.READS),
             ("fs_a", ToolEffect.OUTSIDE),
             ("fs_b", ToolEffect.READS),

@@ -61,7 +61,7 @@ def _command_line(pid: int) -> bytes:
 
 def test_tools_have_the_name_of_their_server_and_an_effect(tmp_path: Path, nothing_left: None):
     with of(stdio("plain", tmp_path)) as servers:
-        found = {tool.name: tool.effect for tool in servers.offered()}
+        found = {tool.name: tool.effect for tool in servers.list_tools()}
     assert found == {
         "s_read": ToolEffect.READS,
         "s_create": ToolEffect.OUTSIDE,
@@ -149,7 +149,7 @@ def test_a_server_that_misbehaves_is_cut_off_and_the_others_go_on(
         # For good, and nobody waits for it again.
         assert servers.call("s_read", {"what": "x"}, WAIT).error is kind
         assert servers.call("other_read", {"what": "x"}, WAIT).text == "read x KEY="
-        assert {tool.name.partition("_")[0] for tool in servers.offered()} == {"other"}
+        assert {tool.name.partition("_")[0] for tool in servers.list_tools()} == {"other"}
 
 
 @pytest.mark.parametrize("how", ["hangs at start", "hangs at list"])
@@ -163,7 +163,7 @@ def test_a_server_that_does_not_start_is_cut_off(tmp_path: Path, how: str, nothi
 
 def test_a_call_that_hangs_ends_with_its_time(tmp_path: Path, nothing_left: None):
     with of(stdio("hangs at call", tmp_path)) as servers:
-        servers.offered()
+        servers.list_tools()
         result = servers.call("s_read", {"what": "x"}, SHORT)
         assert (result.error, result.message) == (
             ErrorKind.TIMEOUT,
@@ -173,7 +173,7 @@ def test_a_call_that_hangs_ends_with_its_time(tmp_path: Path, nothing_left: None
 
 def test_a_server_that_answers_nothing_any_more_is_cut_off(tmp_path: Path, nothing_left: None):
     with of(stdio("hangs at call", tmp_path), limits=SMALL._replace(ping_sec=SHORT)) as servers:
-        servers.offered()
+        servers.list_tools()
         found = [servers.call("s_read", {"what": "x"}, SHORT)]
         while "cannot be used" not in found[-1].message:
             found.append(servers.call("s_read", {"what": "x"}, SHORT))
@@ -203,7 +203,7 @@ def test_nobody_knows_what_a_call_did_that_was_sent_and_not_answered(
     tmp_path: Path, how: str, kind: ErrorKind
 ):
     with of(stdio(how, tmp_path)) as servers:
-        servers.offered()
+        servers.list_tools()
         assert servers.call_approved("s_create", {}, SHORT if how.startswith("hangs") else WAIT).error is kind
 
 
@@ -226,7 +226,7 @@ def test_a_long_result_is_cut_and_an_error_keeps_its_text(tmp_path: Path):
 
 def test_tools_with_names_that_deceive_are_left_out(tmp_path: Path):
     with of(stdio("names", tmp_path)) as servers:
-        assert {tool.name for tool in servers.offered()} == {"s_read", "s_delete_all", "s_slow"}
+        assert {tool.name for tool in servers.list_tools()} == {"s_read", "s_delete_all", "s_slow"}
         (state,) = servers.states()
         assert {own for own, _ in state.left_out} == {
             "create", "Cre-ate", "twice", "re\u0430d", "x\u001b[31m", "",
@@ -236,7 +236,7 @@ def test_tools_with_names_that_deceive_are_left_out(tmp_path: Path):
 
 def test_a_tool_that_changes_after_it_was_listed_is_not_called(tmp_path: Path):
     with of(stdio("changes", tmp_path)) as servers:
-        servers.offered()
+        servers.list_tools()
         found = [servers.call("s_read", {"what": "x"}, WAIT) for _ in range(2)]
     assert [one.error for one in found] == [ErrorKind.NOT_ALLOWED] * 2
     assert "changed read since" in found[0].message
@@ -254,13 +254,13 @@ def test_forbidden_tools_are_neither_offered_nor_called(tmp_path: Path):
         [stdio("plain", tmp_path)], lambda name, reads: effect_of(name, rules, read_only=reads), masked, SMALL
     )
     with servers:
-        assert {tool.name: tool.effect for tool in servers.offered()}["s_slow"] is ToolEffect.OUTSIDE
+        assert {tool.name: tool.effect for tool in servers.list_tools()}["s_slow"] is ToolEffect.OUTSIDE
     rules = rules._replace(forbidden=("S_R?AD",))
     servers = McpServers(
         [stdio("plain", tmp_path)], lambda name, reads: effect_of(name, rules, read_only=reads), masked, SMALL
     )
     with servers:
-        assert "s_read" not in {tool.name for tool in servers.offered()}
+        assert "s_read" not in {tool.name for tool in servers.list_tools()}
         assert servers.call("s_read", {"what": "x"}, WAIT).error is ErrorKind.UNKNOWN_TOOL
         assert "forbidden" in servers.call_approved("s_read", {"what": "x"}, WAIT).message
 
@@ -287,7 +287,7 @@ def http(server: HttpTools, token: str = "") -> McpServer:
 @each("how", ["", "stream", "back and forth", "hangs at goodbye"])
 def test_a_server_at_an_address(how: str):
     with HttpTools(how) as web, of(http(web, "t0ken")) as servers:
-        assert [tool.name for tool in servers.offered()] == ["h_read", "h_make"]
+        assert [tool.name for tool in servers.list_tools()] == ["h_read", "h_make"]
         assert servers.call("h_read", {"a": 1}, WAIT).text == "over http"
     assert web.calls == [{"name": "read", "arguments": {"a": 1}}]
     assert set(web.authorization) == {"Bearer t0ken"}
@@ -311,7 +311,7 @@ def test_a_server_at_an_address(how: str):
 )
 def test_a_server_at_an_address_that_misbehaves(how: str):
     with HttpTools(how) as web, of(http(web)) as servers:
-        servers.offered()
+        servers.list_tools()
         made = servers.call_approved("h_make", {}, SHORT if how == "hangs" else WAIT)
         assert (made.error, made.text) == (ErrorKind.UNKNOWN_OUTCOME, "")
         assert "server h" in made.message

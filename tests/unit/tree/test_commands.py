@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from ringi.config.keys import RunConfig
 from ringi.errors import Interrupted, NoSandbox, NoSuchProgram, PathRefused
 from ringi.kernel.process import sandbox
+from ringi.kernel.process.capture import CommandResult
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.process.hidden import Hidden, find_hidden
 from ringi.kernel.process.sandbox import How, Mount, SandboxPlaces, arguments, list_protected, sees
 from ringi.kernel.process.supervisor import read_stat
-from ringi.tree.commands import CommandRun, WorkspaceCommands
+from ringi.tree.commands import WorkspaceCommands
 from tests.helpers import python
 
 PATIENCE = 90.0
@@ -64,7 +65,7 @@ class Commands(WorkspaceCommands):
     """As it was approved: in a sandbox where there is one."""
 
     def run(self, argv, folder, *, timeout_sec, sandboxed=None):
-        boxed = self.sandboxed() if sandboxed is None else sandboxed
+        boxed = self.uses_sandbox() if sandboxed is None else sandboxed
         return super().run(argv, folder, timeout_sec=timeout_sec, sandboxed=boxed)
 
 
@@ -75,7 +76,7 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.fixture
 def boxed(place: Place) -> Place:
-    if not place.commands("auto").sandboxed():
+    if not place.commands("auto").uses_sandbox():
         pytest.skip("bubblewrap is not installed here or not allowed to work")
     return place
 
@@ -95,26 +96,24 @@ def gone(pid: int) -> bool:
 @pytest.mark.req("PT-7")
 def test_arguments_are_no_shell_words(place: Place):
     ran = place.commands().run(["printf", "%s|", "a b", "$HOME", ";", "*", ""], "", timeout_sec=PATIENCE)
-    assert ran._replace(duration_sec=0) == CommandRun(
-        0, "a b|$HOME|;|*||", cut=False, timed_out=False, duration_sec=0
-    )
+    assert ran._replace(duration_sec=0) == CommandResult(0, 0, b"a b|$HOME|;|*||")
 
 
 def test_folder_exit_code_and_both_outputs(place: Place):
     ran = place.sh('pwd; echo "$PWD"; echo wrong >&2; exit 3', folder="app")
-    assert (ran.exit_code, ran.output) == (3, f"{place.root}/app\n{place.root}/app\nwrong\n")
+    assert (ran.exit_code, ran.text) == (3, f"{place.root}/app\n{place.root}/app\nwrong\n")
     assert place.sh("kill -KILL $$").exit_code == 137
 
 
 def test_it_has_neither_input_nor_terminal_and_leads_a_session(place: Place):
-    assert place.sh("cat; (: < /dev/tty) 2>/dev/null || echo none").output == "none\n"
+    assert place.sh("cat; (: < /dev/tty) 2>/dev/null || echo none").text == "none\n"
     code = "import os; print(os.getsid(0) == os.getpgid(0) == os.getpid())"
-    assert place.commands().run([sys.executable, "-c", code], "", timeout_sec=PATIENCE).output == "True\n"
+    assert place.commands().run([sys.executable, "-c", code], "", timeout_sec=PATIENCE).text == "True\n"
 
 
 def test_what_was_left_behind_is_ended(place: Place):
     ran = place.sh("setsid sleep 1000 & echo $! > pid; sleep 1000 & echo over")
-    assert (ran.exit_code, ran.output, ran.timed_out) == (0, "over\n", False)
+    assert (ran.exit_code, ran.text, ran.timed_out) == (0, "over\n", False)
     assert gone(int((place.root / "pid").read_text()))
 
 
@@ -122,7 +121,7 @@ def test_what_was_left_behind_is_ended(place: Place):
 def test_the_whole_family_has_one_time(place: Place):
     script = "trap '' TERM; setsid sleep 1000 & echo $! > pid; echo begun; while :; do sleep 1; done"
     ran = place.sh(script, timeout_sec=3)
-    assert (ran.exit_code, ran.timed_out, ran.output) == (124, True, "begun\n")
+    assert (ran.exit_code, ran.timed_out, ran.text) == (124, True, "begun\n")
     assert 3 <= ran.duration_sec < PATIENCE
     assert gone(int((place.root / "pid").read_text()))
 
@@ -134,10 +133,10 @@ def test_a_command_that_says_124_itself_was_in_time(place: Place):
 @pytest.mark.req("PT-7")
 def test_the_end_of_the_output_is_kept(place: Place):
     ran = place.sh("seq 1 100000", output_bytes=12)
-    assert (ran.output, ran.cut) == ("9999\n100000\n", True)
+    assert (ran.text, ran.cut) == ("9999\n100000\n", True)
     ran = place.sh("printf 123456789012", output_bytes=12)
-    assert (ran.output, ran.cut) == ("123456789012", False)
-    assert place.sh(r"printf 'a\377b'").output == "a\ufffdb"
+    assert (ran.text, ran.cut) == ("123456789012", False)
+    assert place.sh(r"printf 'a\377b'").text == "a\ufffdb"
 
 
 @pytest.mark.req("PT-7")
@@ -158,7 +157,7 @@ def test_no_secret_is_passed_on(place: Place):
     ran = place.commands(environment=environment, names=("MY_FLAG", "GIT_DIR")).run(
         ["env"], "", timeout_sec=PATIENCE
     )
-    passed = dict(line.split("=", 1) for line in ran.output.splitlines())
+    passed = dict(line.split("=", 1) for line in ran.text.splitlines())
     assert passed == place.environment | kept | {"MY_FLAG": "1", "PWD": str(place.root)}
 
 
@@ -167,7 +166,9 @@ def test_only_named_variables_are_passed_on(environment: dict[str, str]):
     commands = WorkspaceCommands(Path("/"), environment, RunConfig("off", environment=("MY_FLAG",)), ())
     words = ("TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "PROXY", "SOCK", "_KEY", "PRELOAD", "OPTIONS")
     assert not [
-        name for name in commands._passed(environment, Path("/")) if any(word in name for word in words)
+        name
+        for name in commands._command_environment(environment, Path("/"))
+        if any(word in name for word in words)
     ]
 
 
@@ -214,8 +215,8 @@ def test_programs_are_looked_up_from_the_folder(place: Place):
         tool.chmod(0o755)
     path = f"{place.base}/nowhere:bin:{os.environ['PATH']}"
     commands = place.commands(environment={"PATH": path})
-    assert commands.run(["./tool"], "app", timeout_sec=PATIENCE).output == "app\n"
-    assert commands.run(["tool"], "app", timeout_sec=PATIENCE).output == "app/bin\n"
+    assert commands.run(["./tool"], "app", timeout_sec=PATIENCE).text == "app\n"
+    assert commands.run(["tool"], "app", timeout_sec=PATIENCE).text == "app/bin\n"
     with pytest.raises(NoSuchProgram):
         commands.run(["tool"], "", timeout_sec=PATIENCE)
 
@@ -265,11 +266,11 @@ def fake_bwrap(folder: Path, script: str) -> dict[str, str]:
 
 def test_a_sandbox_that_is_not_installed(place: Place):
     nothing = {"PATH": str(place.base / "nowhere")}
-    assert not place.commands("off", environment=nothing).sandboxed()
-    assert not place.commands("auto", environment=nothing).sandboxed()
+    assert not place.commands("off", environment=nothing).uses_sandbox()
+    assert not place.commands("auto", environment=nothing).uses_sandbox()
     required = place.commands("required", environment=nothing)
     with pytest.raises(NoSandbox, match="not installed"):
-        required.sandboxed()
+        required.uses_sandbox()
     with pytest.raises(NoSandbox):
         required.run(["/bin/sh", "-c", "touch made"], "", timeout_sec=PATIENCE)
     assert not (place.root / "made").exists()
@@ -280,21 +281,21 @@ def test_a_sandbox_that_does_not_work(place: Place):
     count = place.base / "count"
     tried = fake_bwrap(place.base / "bin", f"echo x >> {count}\necho 'bwrap: not permitted' >&2\nexit 1\n")
     for _ in range(3):
-        assert not place.commands("auto", environment=tried).sandboxed()
+        assert not place.commands("auto", environment=tried).uses_sandbox()
     assert count.read_text() == "x\n"
     with pytest.raises(NoSandbox, match="exit code 1: not permitted"):
-        place.commands("required", environment=tried).sandboxed()
+        place.commands("required", environment=tried).uses_sandbox()
     ran = place.commands("auto", environment=tried).run(
         ["/bin/sh", "-c", "echo ran"], "", timeout_sec=PATIENCE
     )
-    assert ran.output == "ran\n"
+    assert ran.text == "ran\n"
 
 
 def test_a_sandbox_that_cannot_be_started(place: Place):
     tried = fake_bwrap(place.base / "bin", "")
     (place.base / "bin" / "bwrap").write_text("no program")
     with pytest.raises(NoSandbox, match="cannot be started"):
-        place.commands("required", environment=tried).sandboxed()
+        place.commands("required", environment=tried).uses_sandbox()
 
 
 @pytest.mark.req("PT-7")
@@ -388,9 +389,9 @@ def test_only_the_workspace_can_be_written(boxed: Place):
     assert (boxed.root / ".agent" / "config.yaml").read_text() == "language: ja\n"
     assert list((boxed.base / "home").iterdir()) == []
     assert not Path("/tmp/scratch").exists()
-    assert "wrote" not in ran.output
-    assert ran.output.split()[:3] == [".agent", "app", "made"]
-    assert "scratch" in ran.output.split()
+    assert "wrote" not in ran.text
+    assert ran.text.split()[:3] == [".agent", "app", "made"]
+    assert "scratch" in ran.text.split()
 
 
 @pytest.mark.req("PT-7")
@@ -401,7 +402,7 @@ def test_git_reads_in_the_sandbox_and_writes_nothing(boxed: Place):
     commit = ["git", *who, "commit", "-q", "--allow-empty", "-m", "one"]
     subprocess.run(commit, cwd=boxed.root, check=True)
     ran = boxed.sh("git log --format=%s && git status --short", "required")
-    assert (ran.exit_code, ran.output.split("\n")[0]) == (0, "one")
+    assert (ran.exit_code, ran.text.split("\n")[0]) == (0, "one")
     assert boxed.sh("echo x > .git/hooks/pre-commit", "required").exit_code != 0
     assert boxed.sh("rm -rf .git", "required").exit_code != 0
     assert (boxed.root / ".git" / "HEAD").is_file()
@@ -419,7 +420,7 @@ def test_there_is_no_network(boxed: Place):
         ran = boxed.commands("required", **more).run(argv, "", timeout_sec=PATIENCE)
     assert free.exit_code == 0
     assert ran.exit_code == 1
-    assert "ConnectionRefusedError" in ran.output or "unreachable" in ran.output
+    assert "ConnectionRefusedError" in ran.text or "unreachable" in ran.text
 
 
 @pytest.mark.req("PT-7")
@@ -427,7 +428,7 @@ def test_it_has_no_capabilities_no_other_processes_and_a_session_of_its_own(boxe
     ran = boxed.sh(
         "grep Cap /proc/self/status; ls -d /proc/[0-9]*; cut -d ' ' -f 6 /proc/$$/stat", "required"
     )
-    rows = ran.output.split("\n")
+    rows = ran.text.split("\n")
     granted = [row.split()[1] for row in rows if row.startswith(("CapInh", "CapPrm", "CapEff", "CapAmb"))]
     assert granted == ["0" * 16] * 4
     assert len([row for row in rows if row.startswith("/proc/")]) <= 4
@@ -444,7 +445,7 @@ def test_hidden_folders_are_empty(boxed: Place, inside: bool):
         f"ls -A {folder}; cat {folder}/secret; echo x > {folder}/new", "required", hidden=(folder,)
     )
     assert ran.exit_code != 0
-    assert "cannot create" in ran.output or "nonexistent" in ran.output or "Read-only" in ran.output
+    assert "cannot create" in ran.text or "nonexistent" in ran.text or "Read-only" in ran.text
     assert sorted(path.name for path in folder.iterdir() if path.name != "ringi.db") == ["secret"]
 
 
@@ -456,7 +457,7 @@ def elsewhere() -> Iterator[Place]:
     base = Path("/var/tmp")
     with tempfile.TemporaryDirectory(prefix="ringi-test-", dir=base) as folder:
         found = Place(Path(folder).resolve())
-        if not found.commands("auto").sandboxed():
+        if not found.commands("auto").uses_sandbox():
             pytest.skip("bubblewrap is not installed here or not allowed to work")
         yield found
 
@@ -466,7 +467,7 @@ def test_a_workspace_below_something_hidden_is_seen(elsewhere: Place):
     more = {"hidden": (elsewhere.base, elsewhere.state)}
     script = f"ls {elsewhere.base}; ls -A; echo x > made; echo x > {elsewhere.base}/y || echo refused"
     ran = elsewhere.sh(script, "required", **more)
-    words = ran.output.split()
+    words = ran.text.split()
     assert (words[:3], words[-1]) == (["ws", ".agent", "app"], "refused")
     assert (elsewhere.root / "made").exists()
     assert not (elsewhere.base / "y").exists()
@@ -479,7 +480,7 @@ def test_beside_the_workspace_hidden_folders_are_empty_and_the_rest_is_read_only
         f"ls {elsewhere.base}; echo x > {elsewhere.base}/z || echo refused"
     )
     ran = elsewhere.sh(script, "required")
-    words = [word for word in ran.output.split() if word in {"0", "refused", "home", "state", "ws"}]
+    words = [word for word in ran.text.split() if word in {"0", "refused", "home", "state", "ws"}]
     assert words == ["0", "refused", "home", "state", "ws", "refused"]
     assert (elsewhere.state / "ringi.db").read_text() == "ledger"
 
@@ -495,14 +496,14 @@ def test_what_is_hidden_cannot_be_uncovered(elsewhere: Place):
         ran = elsewhere.commands("required").run(
             ["unshare", "-Urm", "sh", "-c", script], "", timeout_sec=PATIENCE
         )
-        assert "ledger" not in ran.output
+        assert "ledger" not in ran.text
     assert sorted(path.name for path in ours.iterdir()) == ["config.yaml"]
 
 
 @pytest.mark.req("PT-7")
 def test_sockets_of_the_system_cannot_be_reached(boxed: Place):
     ran = boxed.sh("ls /run/ | grep -v current-system; ls /var/run/ | grep -v current-system", "required")
-    assert ran.output == ""
+    assert ran.text == ""
 
 
 def test_a_program_out_of_sight_is_named(boxed: Place):
@@ -522,15 +523,15 @@ def test_the_sandbox_has_the_same_time_exit_codes_and_output(boxed: Place):
     ran = boxed.sh(
         "pwd; echo $PWD; echo ${TMPDIR-none}", "required", folder="app", environment={"TMPDIR": "/x"}
     )
-    assert ran.output == f"{boxed.root}/app\n" * 2 + "none\n"
+    assert ran.text == f"{boxed.root}/app\n" * 2 + "none\n"
     ran = boxed.sh("trap '' TERM; echo begun; while :; do sleep 1; done", "required", timeout_sec=1)
-    assert (ran.exit_code, ran.timed_out, ran.output) == (124, True, "begun\n")
+    assert (ran.exit_code, ran.timed_out, ran.text) == (124, True, "begun\n")
 
 
 def test_what_a_sandboxed_command_left_behind_is_ended(boxed: Place):
     # Its number outside is not known inside, so it is found by its words.
     mark = f"10{os.getpid()}.5"
-    assert boxed.sh(f"setsid sleep {mark} & sleep 0.1; echo over", "required").output == "over\n"
+    assert boxed.sh(f"setsid sleep {mark} & sleep 0.1; echo over", "required").text == "over\n"
     found = [path for path in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in _read(path)]
     assert found == []
 

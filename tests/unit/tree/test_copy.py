@@ -198,10 +198,10 @@ class TestMake:
         copy = make(repository(tmp_path / "r", {"a": "1"}))
         other = WorkCopy.open(copy.folder)
         copy.note(plan_id="1")
-        with other.claimed():
+        with other.claim():
             assert other.record.plan_id == "1"
         (copy.folder / "copy.json").unlink()
-        with pytest.raises(CopyFailed), other.claimed():
+        with pytest.raises(CopyFailed), other.claim():
             pass
 
     def test_submodule_and_nested(self, tmp_path, make):

@@ -17,7 +17,7 @@ from ringi.kernel.process.capture import last
 from ringi.tree.check_result import CheckPhase
 from ringi.tree.commands import WorkspaceCommands
 from ringi.tree.copy import Supervisor, WorkCopy
-from ringi.tree.copy_run import CopyChecks, CopyRun, Files, ScratchCopies, kept_for, remove_kept
+from ringi.tree.copy_run import CopyChecks, CopyRun, Files, ScratchCopies, list_kept, remove_kept
 from tests.helpers import environment_of, make_files
 from tests.unit.tree.test_copy_checks import sandbox_trouble
 
@@ -200,7 +200,7 @@ def test_carried_folders_come_anew(places: Places) -> None:
             assert (copy_run.copy.tree / "ignored" / "carried.txt").read_text() == told
             assert not (copy_run.copy.tree / "ignored" / "left").exists()
             copy_run.run("touch ignored/left", timeout_sec=60, output=last(100))
-    assert len(kept_for(places.copies, me)) == 1
+    assert len(list_kept(places.copies, me)) == 1
 
 
 def test_a_copy_that_somebody_may_still_write_to_is_not_used_again(places: Places) -> None:
@@ -262,7 +262,7 @@ def test_checks_in_the_sandbox_use_one_copy(places: Places) -> None:
         expected = check([look], plan, CheckPhase.DRY)[0]
         seen = check([look, spoil], plan, CheckPhase.DRY, os.getpid())[0]
         assert (seen.output, seen.tree) == (expected.output, expected.tree)
-        assert len(kept_for(places.copies, Supervisor.this_process())) == 1
+        assert len(list_kept(places.copies, Supervisor.this_process())) == 1
     # Not for commands outside the sandbox: they could write to what we know about the copy.
     check(["true"], {}, CheckPhase.AFTER, os.getpid())
     remove_kept(places.copies)

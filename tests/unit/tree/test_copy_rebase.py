@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ringi.kernel.places import Places, places_of
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_rebase import Followed, followed, rebased
+from ringi.tree.copy_rebase import Followed, follow_workspace, rebase
 from tests.helpers import environment_of, make_files
 from tests.unit.tree.repositories import commit, git
 
@@ -32,7 +32,7 @@ def copy(places: Places) -> WorkCopy:
 
 
 def follow(copy: WorkCopy, places: Places) -> Followed:
-    return followed(copy, places.root, places.state)
+    return follow_workspace(copy, places.root, places.state)
 
 
 def changed(copy: WorkCopy) -> dict[str, bytes | None]:
@@ -102,7 +102,7 @@ def test_what_the_agent_keeps_in_git_is_its_own(copy: WorkCopy, places: Places) 
     commit(places.root, "theirs")
     found = follow(copy, places).copy
     assert (found.tree / "other.txt").read_text() == "theirs\n"
-    again = rebased(found, places.root, places.state, found.difference().tree)
+    again = rebase(found, places.root, places.state, found.difference().tree)
     assert again is not None
     assert "stash@{0}" in git(again.tree, "stash", "list")
     assert not (again.tree / "new.txt").exists(), "it was in the plan that was thrown away"
@@ -118,7 +118,7 @@ def test_after_its_plan_ended_it_has_the_project_and_what_nobody_has_seen(
     make_files(places.root, {".agent/config.yaml": "{}\n"})
     git(places.root, "add", "-f", ".")
     head = commit(places.root, "theirs")
-    again = rebased(copy, places.root, places.state, known, plan_id="")
+    again = rebase(copy, places.root, places.state, known, plan_id="")
     assert again is not None
     assert changed(again) == {"late.txt": b"late\n", "other.txt": b"late\n", "b/c": b"late\n", "b": None}
     assert (again.tree / "ten.txt").read_text() == TEN
@@ -154,7 +154,7 @@ def test_what_was_planned_before_is_known_with_their_changes(copy: WorkCopy, pla
     make_files(places.root, {"ten.txt": TEN.replace("line 1", "one"), "other.txt": "v2\n"})
     found = follow(copy, places).copy
     make_files(places.root, {"other.txt": "v3\n"})
-    again = rebased(found, places.root, places.state, found.record.planned_tree)
+    again = rebase(found, places.root, places.state, found.record.planned_tree)
     assert again is not None
     assert changed(again) == {"late.txt": b"late\n"}
     assert (again.tree / "other.txt").read_text() == "v3\n"
@@ -201,7 +201,7 @@ def test_the_projects_own_changes_are_never_in_the_agents_plan(
             (place / path).unlink()
         make_files(place, files)
     untouched = {path for path in {*base, *mine} if base.get(path) == mine.get(path)}
-    found = followed(copy, root, places.state)
+    found = follow_workspace(copy, root, places.state)
     assert not untouched & changed(found.copy).keys()
     if not found.torn:
         for path in untouched:

@@ -60,10 +60,10 @@ def test_what_a_command_did_to_the_files(places: Places, command: str, touched: 
     with ScratchCopies(places, ENVIRONMENT) as copies:
         first = copies.current()
         said(first, command)
-        assert first.touched() is touched
+        assert first.find_effect() is touched
         again = copies.current()
         assert (again is first) == (touched is not CopyEffect.REWRITTEN)
-        assert again.touched() in {CopyEffect.NOTHING, touched}
+        assert again.find_effect() in {CopyEffect.NOTHING, touched}
     assert WorkCopy.all(places.copies) == []
 
 

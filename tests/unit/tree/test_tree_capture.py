@@ -141,7 +141,12 @@ class TestWhatCounts:
         write(root, dict.fromkeys(["by-tree", "by-exclude", "by-person", "sub/inner", ".agent/logs/x"], "x"))
         _, files = captured_files(root, store)
         assert set(files) == {".gitignore", "sub/.gitignore", "a"}
-        assert WorktreeCapture(store, root).ignored() == ("by-exclude", "by-person", "by-tree", "sub/inner")
+        assert WorktreeCapture(store, root).list_ignored() == (
+            "by-exclude",
+            "by-person",
+            "by-tree",
+            "sub/inner",
+        )
 
     def test_default_place_of_the_persons_rules(self, tmp_path, store, home, monkeypatch):
         root = repository(tmp_path / "r", {"a": "1"})
@@ -298,7 +303,7 @@ class TestHostile:
         for _ in range(2):
             _, files = captured_files(root, store)
             assert files["a"] == ("100644", b"dirty")
-            WorktreeCapture(store, root).ignored()
+            WorktreeCapture(store, root).list_ignored()
         assert not (tmp_path / "marker").exists()
         assert fingerprint(root / ".git") == git_dir
 

@@ -22,7 +22,7 @@ from ringi.plans import words
 from ringi.plans.document import PlanDocument
 from ringi.plans.view import total_line
 from ringi.policy.risk_level import Risk
-from ringi.tree.action_spec import ALL_SPECS, SpecSelection, selected
+from ringi.tree.action_spec import ALL_SPECS, SpecSelection, select_specs
 
 _TOGETHER: Final = {"none": (), "low": (Risk.LOW,), "medium": (Risk.LOW, Risk.MEDIUM)}
 
@@ -264,7 +264,7 @@ def _tell_approved(app: App, asked: _Asked, given: ApprovedPlan) -> None:
                      plan=asked.name, when=moment(approval.expires_at)), style="green")  # fmt: skip
         ui.line(format_proof(approval.proof), indent=2)
     specs = asked.document.state.action_specs
-    chosen = {spec.id for spec in selected(specs, approval.selection)}
+    chosen = {spec.id for spec in select_specs(specs, approval.selection)}
     for spec in specs:
         if spec.id not in chosen:
             line = Text("not approved, and the proposer is told: {spec} {action}",

@@ -87,7 +87,7 @@ def _take(app: App, workspace: Workspace, copy: WorkCopy) -> Text:
         copy.remove()
         return Text("an empty work copy was removed")
     command = copy.record.command or ("ringi", "with")
-    with copy.claimed():
+    with copy.claim():
         taken = beside.take(
             workspace,
             copy,

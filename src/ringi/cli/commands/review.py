@@ -34,7 +34,7 @@ from ringi.plans.review_view import format_notice
 from ringi.plans.reviewed_plan import ReviewedPlan, is_dormant
 from ringi.plans.status import refusal
 from ringi.plans.words import STATUS
-from ringi.tree.action_spec import selected
+from ringi.tree.action_spec import select_specs
 from ringi.tree.copy_run import remove_kept
 
 _LEAST: Final = (20, 5)
@@ -126,7 +126,7 @@ def _is_done(app: App, document: PlanDocument, *, commit: bool) -> bool:
     if document.state.status is not PlanStatus.COMPLETED or undone_at(document):
         return False
     specs = document.state.action_specs
-    whole = len(selected(specs, document.state.selection)) == len(specs)
+    whole = len(select_specs(specs, document.state.selection)) == len(specs)
     return whole and not (commit and not standing(app.workspace.log(document.plan.id)))
 
 

@@ -112,7 +112,7 @@ class _Session:
         ui.line(Text("Making a copy of the project …"), style="dim")
         begin = _start(here, workspace.places.root)
         copy = beside.make_copy(workspace, argv, carry, self._app.tell_progress, begin)
-        with copy.claimed():
+        with copy.claim():
             tell_copy(ui, copy, sandboxed=self._sandbox.bwrap is not None)
             took = round(time.monotonic() - started, 1)
             ui.line(Text("Ready in {seconds} s: {path}", seconds=took, path=str(copy.tree)), style="dim")
@@ -125,7 +125,7 @@ class _Session:
         copy = find_copy(workspace, plan)
         if is_applied(workspace, copy):
             return self._go_on_afresh(copy, more, checks)
-        with copy.claimed():
+        with copy.claim():
             own = workspace.places.root / copy.record.start
             argv = in_copy(copy.record.command, copy.folder_of_commands, own)
             program_of(argv, copy.folder_of_commands, self._app.environment)
@@ -146,7 +146,7 @@ class _Session:
         fresh = beside.make_copy(
             workspace, command, carry, lambda text: ui.line(text, style="dim"), before.record.start
         )
-        with fresh.claimed():
+        with fresh.claim():
             tell_copy(ui, fresh, sandboxed=self._sandbox.bwrap is not None)
             own = workspace.places.root / fresh.record.start
             argv = in_copy(command, fresh.folder_of_commands, own)

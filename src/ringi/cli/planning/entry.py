@@ -30,7 +30,7 @@ from ringi.errors import Interrupted
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.models.budget_view import forecast_line
-from ringi.models.turns import compact_schema, turns, written
+from ringi.models.turns import compact_schema, format_messages, turns
 from ringi.runs.forecast import forecast_planning
 from ringi.runs.start import planner_of
 from ringi.sessions.document import (
@@ -86,7 +86,7 @@ def _show_prompt(app: App, words: Sequence[str], session: str | None) -> int:
             }
         )
     else:
-        for line in safe_lines(written(sent)):
+        for line in safe_lines(format_messages(sent)):
             app.ui.line(line)
     return 0
 

@@ -37,12 +37,12 @@ class CommandResult(NamedTuple):
     """128 + n if signal n killed it; 124 if its time was up."""
     duration_sec: float
     output: bytes
-    errors: bytes
+    errors: bytes = b""
     """Empty if errors were sent to the output."""
-    timed_out: bool
-    cut: bool
+    timed_out: bool = False
+    cut: bool = False
     """It printed more than was kept."""
-    too_long: bool
+    too_long: bool = False
     """It was ended because of that."""
     survivors: int = 0
     """Processes it left that could not be ended."""

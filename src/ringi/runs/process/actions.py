@@ -116,7 +116,7 @@ class Actions:
         return dict(actions_of(self._book.process.plan, record.task_id)).get(record.action_id)
 
     def _known(self) -> Mapping[str, ToolInfo]:
-        return {one.name: one for one in self._context.tools.offered()}
+        return {one.name: one for one in self._context.tools.list_tools()}
 
     def _run_at_once(self, records: Sequence[ActionRecord]) -> tuple[ActionRecord, ...]:
         """The results are taken in the order of the plan, whichever came first."""

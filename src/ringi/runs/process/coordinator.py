@@ -13,7 +13,7 @@ from ringi.engine.process import PROCESS_MACHINE, ActionRecord, Process, Process
 from ringi.errors import ModelFailed
 from ringi.kernel.telemetry.port import Component
 from ringi.kernel.text import Text
-from ringi.models.budget import SpentOn, spent_of
+from ringi.models.budget import SpentOn, sum_spent
 from ringi.models.prompt import NewPlanTurn, NewTurn
 from ringi.models.usage import TokenUsage
 from ringi.runs.process.actions import Actions, Meant
@@ -131,7 +131,7 @@ class _Execution:
             return engine.plan("\n\n".join([self._task.words, *said.values()]))
         finally:
             usage = TokenUsage.total(engine.spent.values())
-            self.book.add("planning", spent_of({SpentOn.PLANNING: usage}, usage.cost_usd or 0.0))
+            self.book.add("planning", sum_spent({SpentOn.PLANNING: usage}, usage.cost_usd or 0.0))
             self.book.set(heard=(*self.book.process.heard, *said))
 
     def _unheard(self) -> dict[str, str]:
@@ -194,7 +194,7 @@ class _Execution:
             self._judgement.stop(reason, (Text("Make the step smaller, or say what is missing."),))
             book.save()
             return
-        tools, most = self._context.tools.offered(), self._context.context_tokens
+        tools, most = self._context.tools.list_tools(), self._context.context_tokens
         prompt = prompt_for(self._task, book.process, turn, book.records, tools, most)
         self._context.on_event(Text("the model works, turn {turn}", turn=book.process.turns + 1))
         try:
