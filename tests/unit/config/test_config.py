@@ -201,13 +201,13 @@ NO_KEYS = {"sources", "notes", "files", "trust", "by_task"}
 
 def test_the_table_has_every_field_of_the_configuration_and_no_other():
     def fields(struct: msgspec.Struct) -> Iterator[tuple[str, tuple[str, ...]]]:
-        for field in msgspec.structs.fields(struct):
-            default = getattr(struct, field.name)
+        for field, written in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True):
+            default = getattr(struct, field)
             if isinstance(default, Section):
                 for name, path in fields(default):
-                    yield f"{field.encode_name}.{name}", (field.name, *path)
-            elif struct is not DEFAULTS or field.name not in NO_KEYS:
-                yield field.encode_name, (field.name,)
+                    yield f"{written}.{name}", (field, *path)
+            elif struct is not DEFAULTS or field not in NO_KEYS:
+                yield written, (field,)
 
     assert {(key.name, key.path) for key in KEYS.values()} == set(fields(DEFAULTS))
     assert set(SAMPLES) == set(KEYS)
