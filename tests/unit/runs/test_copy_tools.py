@@ -70,9 +70,9 @@ class TestOffered:
 
     @walled
     def test_a_command_needs_a_sandbox_and_files_that_may_be_sent(self, desk: ToolDesk):
-        assert "run" in {one.name for one in desk.tools(sandbox="auto").offered()}
+        assert "run" in {one.name for one in desk.tools(sandbox="auto").list_tools()}
         for without in (desk.tools(sandbox="off"), desk.tools(sandbox="auto", never_send=("*.csv",))):
-            assert "run" not in {one.name for one in without.offered()}
+            assert "run" not in {one.name for one in without.list_tools()}
             assert told(use(without, "run", argv=["touch", "made"]), ErrorKind.UNKNOWN_TOOL)
         assert not (desk.copy.tree / "made").exists()
 
