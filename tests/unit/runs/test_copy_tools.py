@@ -77,7 +77,7 @@ class TestOffered:
         assert not (desk.copy.tree / "made").exists()
 
     def test_words_of_the_tools_are_few(self, desk: ToolDesk):
-        assert sum(len(one.description.split()) for one in desk.tools().offered()) < 70
+        assert sum(len(one.description.split()) for one in desk.tools().list_tools()) < 70
 
 
 class TestList:
