@@ -104,6 +104,23 @@ def test_nothing_leads_back_from_the_copy(desk: Desk) -> None:
     assert (real == str(desk.root)) is WALLS
 
 
+@pytest.mark.req("PT-16")
+@pytest.mark.parametrize(
+    ("script", "check"),
+    [
+        # What git ignores is in no plan: nothing of it may make a check pass.
+        ("echo cheat > ignored.txt; echo x > new.txt", "test -e ignored.txt"),
+        # A process that the agent leaves behind changes the copy meanwhile.
+        ("echo bad > new.txt; (sleep 0.2; echo good > new.txt) &", "sleep 1; grep -q good new.txt"),
+    ],
+)
+def test_a_check_sees_only_the_plan(desk: Desk, script: str, check: str) -> None:
+    (desk.root / ".gitignore").write_text("ignored.txt\n")
+    desk.process("with", "--check", check, "--", "sh", "-c", script)
+    state = desk.json("show", "p1")["state"]
+    assert [one["exit_code"] for one in state["checks"]] == [1]
+
+
 def test_a_closed_terminal_loses_nothing(desk: Desk) -> None:
     terminal = desk.terminal("with", "--", "sh", "-c", "echo kept > kept.txt; echo written; sleep 1000")
     terminal.read("written")

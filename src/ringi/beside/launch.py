@@ -27,9 +27,11 @@ from ringi.plans.check import add_checks
 from ringi.plans.document import PlanRef
 from ringi.plans.from_difference import DifferenceOrigin, Taken, propose_difference
 from ringi.plans.overlaps import overlaps
+from ringi.tree.check_result import CheckResult
 from ringi.tree.commands import Invocation
 from ringi.tree.copy import Supervisor, WorkCopy
-from ringi.tree.copy_run import CopyRun
+from ringi.tree.copy_run import CopyRun, Enclosing, ScratchCopies
+from ringi.tree.copy_steps import files_of_tree
 from ringi.tree.difference import TreeDifference
 from ringi.tree.editable_installs import why_unreliable
 
@@ -189,7 +191,7 @@ def take(
 ) -> Taken:
     """Make the difference a plan, or a new version of the plan that the copy has.
 
-    It is saved and linked to the copy before the checks run there, on exactly the bytes of the plan.
+    It is saved and linked to the copy before the checks run, on exactly its bytes.
     """
     difference = copy.difference(workspace.config.limits.max_specs)
     plan = plan_of(workspace, copy)
@@ -209,14 +211,9 @@ def take(
         planned_version=now.version,
     )
     no_commit = _wish_commit(workspace, copy, plan_id) if commit else None
-    copy_run = _check_run(workspace, copy, difference, sandbox, environment)
-    results = []
-    for check in checks:
-        on_check(check)
-        results.append(copy_run.check(check, workspace.config.checks.timeout_sec))
+    results = _check(workspace, copy, difference, sandbox, environment, checks, on_check)
     if results:
         add_checks(workspace, plan_id, results)
-    changed = bool(results) and copy.difference().tree != difference.tree
     if all(result.passed for result in results):
         _ask_standing(workspace, plan_id)
     return Taken(
@@ -224,7 +221,6 @@ def take(
         difference.left_out,
         problems,
         tuple(results),
-        changed,
         again,
         overlaps=overlaps(workspace, workspace.plan.get(plan_id)),
         meanwhile=meanwhile,
@@ -232,19 +228,35 @@ def take(
     )
 
 
-def _check_run(
+def _check(
     workspace: Workspace,
     copy: WorkCopy,
     difference: TreeDifference,
     sandbox: AgentSandbox,
     environment: Mapping[str, str],
-) -> CopyRun:
-    def enclosing(invocation: Invocation) -> Invocation:
-        # In the agent's sandbox: this runs the agent's code.
-        return enclose(workspace, copy, sandbox, invocation, terminal=False)
+    checks: Sequence[str],
+    on_check: Callable[[str], None],
+) -> list[CheckResult]:
+    """Not in the copy: the agent may still work there, and what git ignores there is in no plan."""
 
-    doubt = why_unreliable(workspace.places.root, environment, sandboxed=sandbox.bwrap is not None)
-    return CopyRun(copy, environment, difference, enclosing, doubt)
+    def enclosing(scratch: WorkCopy) -> Enclosing:
+        # In the agent's sandbox: this runs the agent's code.
+        return lambda invocation: enclose(workspace, scratch, sandbox, invocation, terminal=False)
+
+    places, results = workspace.places, list[CheckResult]()
+    with ScratchCopies(
+        places,
+        environment,
+        carry=copy.record.carried,
+        start=copy.record.start,
+        first=lambda scratch: files_of_tree(copy, difference.tree, scratch),
+        enclosing=enclosing,
+        doubt=why_unreliable(places.root, environment, sandboxed=sandbox.bwrap is not None),
+    ) as scratches:
+        for check in checks:
+            on_check(check)
+            results.append(scratches.current().check(check, workspace.config.checks.timeout_sec))
+    return results
 
 
 def _propose(

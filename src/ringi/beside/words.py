@@ -43,8 +43,6 @@ def _tell_checks(ui: Printer, taken: Taken) -> None:
         ui.line(words.check(result), style="green" if result.passed else "red")
         if result.exit_code:
             ui.show(excerpt(result.output))
-    if taken.checks_changed_files:
-        ui.line(Text("! the checks changed files in the copy; that is not in the plan"), style="yellow")
 
 
 def tell_plan(ui: Printer, taken: Taken, ref: PlanRef, below: Iterable[Line] = ()) -> None:

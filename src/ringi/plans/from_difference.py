@@ -39,7 +39,6 @@ class Taken(NamedTuple):
     left_out: tuple[tuple[str, Text], ...] = ()
     problems: tuple[Text, ...] = ()
     checks: tuple[CheckResult, ...] = ()
-    checks_changed_files: bool = False
     again: bool = False
     """There was a plan before; this is a new version of it, unless nothing is new."""
     new: bool = True

@@ -206,6 +206,7 @@ class ScratchCopies:
         environment: Mapping[str, str],
         *,
         carry: Sequence[str] = (),
+        start: str = "",
         files: Files | None = None,
         first: Callable[[WorkCopy], Files] = lambda _: {},
         enclosing: Callable[[WorkCopy], Enclosing] = lambda _: _as_it_is,
@@ -213,10 +214,14 @@ class ScratchCopies:
         keep_for: Supervisor | None = None,
         on_progress: Progress = lambda _: None,
     ) -> None:
-        """`first`: what is laid over the copy before the files, such as those of another branch."""
+        """`start` is the subfolder in which commands start.
+
+        `first` is what is laid over the copy before the files, such as those of another branch.
+        """
         self._places = places
         self._environment = environment
         self._carry = carry
+        self._start = start
         self._files = files or {}
         self._first = first
         self._enclosing = enclosing
@@ -250,6 +255,7 @@ class ScratchCopies:
             carry=self._carry,
             supervisor=Supervisor.this_process(),
             command=[SCRATCH],
+            start=self._start,
             on_progress=self._on_progress,
         )
         # What a command writes must not become a plan after a crash.

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from ringi.kernel.process.git import ABSENT, Git, index_entries
+from ringi.kernel.process.git import Git, index_entries, tree_files
 from ringi.tree.copy import WorkCopy
 from ringi.tree.difference import TreeDifference
 from ringi.tree.private_git import OWN
@@ -71,15 +71,31 @@ def patch_between(copy: WorkCopy, base: str, tree: str) -> bytes:
 
 def file_ids(copy: WorkCopy, tree: str) -> dict[bytes, str]:
     """The blob of each file in a tree of the copy."""
-    out = copy.shadow.git.run("ls-tree", "-r", "-z", tree)
-    found = {}
-    for entry in out.split(b"\0"):
-        facts, _, path = entry.partition(b"\t")
-        if path:
-            mode, _, rest = facts.partition(b" ")
-            if mode != ABSENT.encode():
-                found[path] = rest.split(b" ")[1].decode()
-    return found
+    return {path: oid for path, (_, oid) in _entries(copy, tree).items()}
+
+
+def _entries(copy: WorkCopy, tree: str) -> dict[bytes, tuple[str, str]]:
+    """Mode and blob of each file in a tree of the copy."""
+    found = tree_files(copy.shadow.git.run("ls-tree", "-r", "-z", tree))
+    return {file.path: (file.mode, file.oid) for file in found}
+
+
+def files_of_tree(source: WorkCopy, tree: str, copy: WorkCopy) -> dict[str, tuple[bytes, int] | None]:
+    """What to lay over the copy, which was just made, so that it has the files of a tree of `source`.
+
+    Without links and repositories of their own, which no plan can hold.
+    """
+    there, wanted = _entries(copy, copy.base), _entries(source, tree)
+    new = {
+        path: entry
+        for path, entry in wanted.items()
+        if there.get(path) != entry and entry[0].startswith("100")
+    }
+    blobs = source.shadow.blobs(oid for _, oid in new.values())
+    files: dict[str, tuple[bytes, int] | None] = dict.fromkeys(map(os.fsdecode, there.keys() - wanted.keys()))
+    return files | {
+        os.fsdecode(path): (blobs[oid], int(mode, 8) & 0o777) for path, (mode, oid) in new.items()
+    }
 
 
 def files_to(copy: WorkCopy, tree: str, folder: Path) -> dict[str, tuple[bytes, int] | None]:

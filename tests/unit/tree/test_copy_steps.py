@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from ringi.errors import CopyFailed
+from ringi.kernel.fs import OsFileSystem
 from ringi.tree.copy import WorkCopy
-from ringi.tree.copy_steps import checkout, file_ids, line_counts, patch_between, since
+from ringi.tree.copy_run import lay_over
+from ringi.tree.copy_steps import checkout, file_ids, files_of_tree, line_counts, patch_between, since
+from ringi.tree.tree import Tree
 from tests.unit.tree.repositories import commit, git, isolate, repository, write
 
 TEXT = "".join(f"line {number}\n" for number in range(20))
@@ -130,3 +133,16 @@ def test_the_ids_are_those_of_git(copy: WorkCopy, root: Path):
 def test_a_tree_that_nobody_has(copy: WorkCopy):
     with pytest.raises(CopyFailed):
         checkout(copy, "1" * 40)
+
+
+@pytest.mark.req("PT-16")
+def test_a_tree_of_one_copy_is_laid_over_another_although_the_workspace_moved_on(root, copy, tmp_path):
+    rework(copy)
+    tree = copy.difference().tree
+    write(root, {"a.txt": "later\n", "later.txt": "x", "new/d.py": "x"})
+    (root / "src" / "b.py").unlink()
+    scratch = WorkCopy.make(root, tmp_path / "state", tmp_path / "cache")
+    lay_over(Tree(OsFileSystem(), scratch.tree), files_of_tree(copy, tree, scratch))
+    assert scratch.difference().tree == tree
+    assert not (scratch.tree / "build").exists()
+    assert shape(scratch.tree) == shape(copy.tree)
