@@ -240,7 +240,7 @@ def extract(source: str, name: str) -> list[Found]:
     found = [message for node in ast.walk(tree) for message in _from_call(node, name)]
     if name == "src/ringi/errors.py":
         found += [message for node in ast.walk(tree) for message in _from_error(node)]
-    if name.startswith(("src/ringi/cli/", "src/ringi/mcp/command.py", "src/ringi/acp/command.py")):
+    if name.startswith("src/ringi/cli/"):
         found += [message for node in ast.walk(tree) for message in _from_command(node)]
     return sorted((message for message in found if _has_words(message.id)), key=lambda message: message.line)
 

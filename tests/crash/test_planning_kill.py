@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from ringi.app.api import open_workspace
-from ringi.app.doctor import doctor_of
+from ringi.app.doctor import Doctor
 from ringi.engine.run_state import RunPhase
 from ringi.errors import NotFound
 from ringi.kernel import codec
@@ -142,9 +142,9 @@ def test_killed_anywhere(tmp_path: Path):
     assert ends.count(-signal.SIGKILL) > KILLS // 2
     assert set(ends) == {0, -signal.SIGKILL}
     assert sum(key == "run" for _, key in have) > 1, "some came to their end"
-    list(doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(_no_copy))
+    list(Doctor(tmp_path / "ws", environment_of(tmp_path)).repair(_no_copy))
     assert [
-        str(one.text) for one in doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine() if one.mend
+        str(one.text) for one in Doctor(tmp_path / "ws", environment_of(tmp_path)).examine() if one.mend
     ] == []
 
 

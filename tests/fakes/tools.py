@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ringi.agents.project_reader import ProjectSettings
 from ringi.agents.sandbox import agent_sandbox
+from ringi.agents.state import ProjectSettings
 from ringi.kernel.places import places_of
 from ringi.policy.masking import mask_secrets
 from ringi.runs.copy_commands import CopyCommands

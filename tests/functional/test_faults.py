@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import REPAIR, DoctorFinding, Mark
+from ringi.app.doctor import REPAIR, Doctor, DoctorFinding, Mark
 from ringi.errors import LedgerCorrupt, RingiError, StorageFailed
 from ringi.plans.document import PlanStatus
 from tests.functional.disks import PAGE, fill, small_disk
@@ -53,7 +52,7 @@ def mend(tmp_path: Path) -> list[str]:
     def no_copy(*_: object) -> None:
         pytest.fail("there is no copy")
 
-    return [str(one.text) for one in doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
+    return [str(one.text) for one in Doctor(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
 
 
 @pytest.fixture
@@ -88,7 +87,7 @@ def test_a_damaged_ledger_is_named_and_set_aside(damaged, tmp_path: Path):
     assert caught.value.exit_code == 1
     assert "doctor --repair" in caught.value.hint
     assert path.read_bytes() == data
-    findings = doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine()
+    findings = Doctor(tmp_path / "ws", environment_of(tmp_path)).examine()
     assert [finding.mend for finding in findings if finding.mark is Mark.BAD] == [REPAIR]
     with untouched(tmp_path / "ws"):
         said = mend(tmp_path)
@@ -113,7 +112,7 @@ def test_a_damaged_ledger_is_named_and_set_aside(damaged, tmp_path: Path):
 
 
 def examined(tmp_path: Path) -> list[DoctorFinding]:
-    return doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine()
+    return Doctor(tmp_path / "ws", environment_of(tmp_path)).examine()
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -33,9 +33,8 @@ from ringi.acp.protocol import (
     refusal_line,
     too_long,
 )
-from ringi.acp.requests import Requests
+from ringi.acp.requests import Requests, Tasks
 from ringi.acp.sessions import AcpSessions
-from ringi.acp.tasks import Tasks
 from ringi.acp.turns import PATIENCE_SEC, Turns
 from ringi.acp.updates import Updates
 from ringi.acp.wire import Inlet, Outlet

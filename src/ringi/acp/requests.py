@@ -1,8 +1,9 @@
 """What agents say and ask: files and terminals they get from us, all else from the editor."""
 
+import asyncio
 import itertools
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
 from ringi.acp.agent import AgentProcess
 from ringi.acp.protocol import (
@@ -20,8 +21,27 @@ from ringi.acp.protocol import (
     refusal_line,
     text_of,
 )
-from ringi.acp.tasks import Tasks
 from ringi.kernel.text import Text
+
+
+class Tasks:
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._finish)
+
+    def _finish(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            task.get_loop().call_exception_handler({"message": "a task failed", "exception": error})
+
+    def cancel(self) -> None:
+        for task in [*self._running]:
+            task.cancel()
+
 
 MOST_OPEN: Final = 1000
 """Requests of one agent."""

@@ -17,15 +17,15 @@ from ringi.acp.paths import ProjectPaths
 from ringi.acp.thread import ShownPlan, ThreadPrinter, render_plan
 from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclose, place_in_sandbox, writable_places
 from ringi.agents.socket import AgentSocket
+from ringi.agents.state import ProjectSettings
 from ringi.app.api import Workspace, open_workspace
 from ringi.beside import launch as beside
 from ringi.beside.copies import make_room, remove_settled
 from ringi.beside.turns import begin_turn, bring, copy_of, find_changed_meanwhile
 from ringi.beside.words import Printer, tell_copy, tell_replaced, tell_sandbox, tell_taken
-from ringi.config.keys import Config
 from ringi.errors import NoSuchProgram, RingiError
 from ringi.kernel.lines import Line
-from ringi.kernel.places import Places, find_root
+from ringi.kernel.places import find_root
 from ringi.kernel.process.program import from_here, program_of
 from ringi.kernel.process.start import RunningCommand
 from ringi.kernel.text import Text, shorten_path
@@ -48,19 +48,12 @@ class Wish(NamedTuple):
     carry: tuple[str, ...] = ()
 
 
-class Around(NamedTuple):
-    """What a sandbox needs to know of the workspace."""
-
-    places: Places
-    config: Config
-
-
 class StartedAgent(NamedTuple):
     """An agent in its copy."""
 
     copy: WorkCopy
     paths: ProjectPaths
-    around: Around
+    around: ProjectSettings
     sandbox: AgentSandbox
     command: RunningCommand
     socket: AgentSocket
@@ -164,7 +157,7 @@ class Work:
             tell_sandbox(warned, sandbox, places)
         if copy.left_behind:
             tell_copy(warned, copy, sandboxed=sandbox.bwrap is not None)
-        around = Around(workspace.places, workspace.config)
+        around = ProjectSettings(workspace.places, workspace.config)
         with contextlib.ExitStack() as stack:
             stack.enter_context(copy.claim())
             copy.note(supervisor=Supervisor.this_process())
@@ -186,7 +179,7 @@ class Work:
     def _run(
         self,
         stack: contextlib.ExitStack,
-        around: Around,
+        around: ProjectSettings,
         copy: WorkCopy,
         argv: tuple[str, ...],
         sandbox: AgentSandbox,

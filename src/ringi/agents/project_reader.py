@@ -3,22 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from ringi.agents.reading import Enclosed
 from ringi.agents.sandbox import AgentSandbox, agent_sandbox, enclose
 from ringi.agents.state import AgentState, SandboxContext
-from ringi.config.keys import Config
-from ringi.kernel.places import Places
 from ringi.kernel.text import Text
 from ringi.tree.commands import Invocation
 from ringi.tree.copy import WorkCopy
 from ringi.tree.copy_run import ScratchCopies
-
-
-class ProjectSettings(NamedTuple):
-    places: Places
-    config: Config
 
 
 class CopyReader:

@@ -32,6 +32,13 @@ class SandboxContext(Protocol):
     def config(self) -> Config: ...
 
 
+class ProjectSettings(NamedTuple):
+    """A sandbox context without a workspace."""
+
+    places: Places
+    config: Config
+
+
 class AgentCache(NamedTuple):
     state: AgentFile
     variable: str = ""

@@ -1,15 +1,25 @@
-"""`ringi init`: what a new workspace gets."""
+"""What a project gets before it is a workspace: files, hooks, trust, keys. Nothing here opens one."""
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from ringi.approvals.own_key import UsersSigners
+from ringi.approvals.person import TerminalPerson
+from ringi.approvals.project_trust import ProjectTrust
+from ringi.approvals.signing import fingerprint
+from ringi.config.load import executable
+from ringi.config.pins import Trust
 from ringi.errors import InTheWay, StorageFailed
 from ringi.kernel.fs import read_bounded, replace_file
+from ringi.kernel.places import places_of
+from ringi.kernel.system import SystemClock
 from ringi.kernel.text import Text
+from ringi.ledger.agentfolder import IGNORE_RULES
 from ringi.provenance.verdict import Mode
+from ringi.tree.supervisors import supervisors_in
 
 PRE_RECEIVE: Final = "pre-receive"
 _OURS: Final = "# Written by: ringi init --hook pre-receive"
@@ -59,15 +69,15 @@ _CONFIG: Final = """\
 """
 
 
-def initialise(root: Path, ignored: bytes) -> list[Path]:
-    """Leaves existing files alone; returns the created ones. `ignored` is the content of .gitignore."""
+def initialise(root: Path) -> list[Path]:
+    """Leaves existing files alone; returns the created ones."""
     folder = root / ".agent"
     made = []
     try:
         if folder.is_symlink():
             raise InTheWay(what=str(folder), why=Text("it is a symbolic link"))
         folder.mkdir(exist_ok=True)
-        for name, data in ((".gitignore", ignored), ("config.yaml", _CONFIG.encode())):
+        for name, data in ((".gitignore", IGNORE_RULES), ("config.yaml", _CONFIG.encode())):
             path = folder / name
             # A dangling link exists too: writing would create its target.
             if not path.exists() and not path.is_symlink():
@@ -100,3 +110,14 @@ def install_hook(hooks: Path, program: Sequence[str], mode: Mode) -> tuple[Path,
     except OSError as error:
         raise StorageFailed(what=str(path), why=error.strerror or str(error)) from None
     return path, not there
+
+
+def project_trust(root: Path, environment: Mapping[str, str]) -> ProjectTrust:
+    copies = places_of(root, environment).copies
+    person = TerminalPerson(environment, lambda: supervisors_in(copies))
+    pins = Trust(root, environment)
+    return ProjectTrust(root, pins, lambda: executable(root), person, SystemClock())
+
+
+def users_signers(environment: Mapping[str, str]) -> UsersSigners:
+    return UsersSigners(environment, fingerprint)

@@ -5,10 +5,11 @@ import re
 import sys
 from datetime import UTC, datetime
 from gettext import gettext as _
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
+from ringi.cli.app import App
 from ringi.errors import BadDocument, NotFound, TooLarge, Unreadable
 from ringi.kernel import codec
 from ringi.kernel.text import Text, visible
@@ -120,3 +121,20 @@ def require_named(name: str, what: Text, see: str) -> None:
     """Raises if it is empty, as a variable of the shell may be; `see` lists what could be meant."""
     if not name.strip():
         raise NotFound(what=what, name='""', see=see)
+
+
+def no_cache(command: Any) -> Any:
+    """The option of every command that plans."""
+    return click.option(
+        "--no-cache",
+        is_flag=True,
+        expose_value=False,
+        callback=_read_nothing,
+        help="Ask the model anew, whatever it answered before.",
+    )(command)
+
+
+def _read_nothing(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        app: App = ctx.find_object(App)  # type: ignore[assignment]  # every command has one
+        app.workspace.cache.reads = False

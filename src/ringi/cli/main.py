@@ -139,8 +139,6 @@ MERGED: Final = {
 # Words of Python get an underscore.
 _NAMES: Final = {"continue": "continue_", "help": "help_", "list": "list_", "with": "with_"}
 
-_ELSEWHERE: Final = {"mcp": "ringi.mcp.command", "acp": "ringi.acp.command"}
-
 
 class RingiGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -152,8 +150,7 @@ class RingiGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = _NAMES.get(cmd_name, cmd_name)
-        place = _ELSEWHERE.get(name, f"ringi.cli.commands.{name}")
-        command: click.Command = getattr(import_module(place), name)
+        command: click.Command = getattr(import_module(f"ringi.cli.commands.{name}"), name)
         return _with_examples(_in_words(command), cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":

@@ -2,7 +2,7 @@
 
 from tests.helpers import assert_not_loaded, modules_after
 
-SCRIPT = "import ringi.cli.main, ringi.acp.command; from ringi.acp.work import Wish, Work"
+SCRIPT = "import ringi.cli.main, ringi.cli.commands.acp; from ringi.acp.work import Wish, Work"
 NOT_YET = ("asyncio", "grimp", "httpx2", "mcp", "pydantic", "ringi.mcp", "tree_sitter", "yaml")
 NOT_YET_OF_OURS = {
     "ringi.engine.call_log",

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ringi import open_workspace
-from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import REPAIR, DoctorFinding, Mark
+from ringi.app.doctor import REPAIR, Doctor, DoctorFinding, Mark
 from ringi.errors import NewerVersion, NothingToAdopt
 from ringi.plans.document import PlanStatus
 from tests.helpers import (
@@ -26,7 +25,7 @@ from tests.helpers import (
 
 
 def examined(tmp_path: Path, root: str = "ws", **variables: str) -> list[DoctorFinding]:
-    return doctor_of(tmp_path / root, environment_of(tmp_path, **variables)).examine()
+    return Doctor(tmp_path / root, environment_of(tmp_path, **variables)).examine()
 
 
 def bad(findings: list[DoctorFinding]) -> list[tuple[str, str]]:
@@ -39,7 +38,7 @@ def mended(tmp_path: Path, root: str = "ws") -> list[str]:
     def no_copy(*_: object) -> None:
         pytest.fail("there is no copy")
 
-    return [str(one.text) for one in doctor_of(tmp_path / root, environment_of(tmp_path)).repair(no_copy)]
+    return [str(one.text) for one in Doctor(tmp_path / root, environment_of(tmp_path)).repair(no_copy)]
 
 
 def database(tmp_path: Path) -> Path:
@@ -253,11 +252,11 @@ def test_a_moved_workspace_gets_its_ledger_back(tmp_path: Path, plan_id: str):
     (tmp_path / "ws").rename(tmp_path / "moved")
     found = bad(examined(tmp_path, "moved"))
     assert found == [(f"this workspace was at {tmp_path / 'ws'} before", "ringi doctor --adopt")]
-    text = str(doctor_of(tmp_path / "moved", environment_of(tmp_path)).adopt())
+    text = str(Doctor(tmp_path / "moved", environment_of(tmp_path)).adopt())
     assert str(tmp_path / "ws") in text
     assert bad(examined(tmp_path, "moved")) == []
     (tmp_path / "moved").rename(tmp_path / "ws")
-    doctor_of(tmp_path / "ws", environment_of(tmp_path)).adopt()
+    Doctor(tmp_path / "ws", environment_of(tmp_path)).adopt()
     with open_scratch(tmp_path) as ws:
         assert ledger_of(ws).meta("workspace") == str(tmp_path / "ws")
         # The approval was given for this workspace, and it still is this workspace.
@@ -271,7 +270,7 @@ def test_a_workspace_looked_at_in_its_new_place_can_still_be_adopted(tmp_path: P
     (tmp_path / "a").rename(tmp_path / "moved")
     with open_workspace(tmp_path / "moved", environment=environment_of(tmp_path)) as ws:
         assert ws.plan.list() == []
-    doctor_of(tmp_path / "moved", environment_of(tmp_path)).adopt()
+    Doctor(tmp_path / "moved", environment_of(tmp_path)).adopt()
     with open_workspace(tmp_path / "moved", environment=environment_of(tmp_path)) as ws:
         assert [ref.id for ref in ws.plan.list()] == [plan_id]
     assert len(list((tmp_path / "state").glob("*.empty"))) == 1
@@ -280,7 +279,7 @@ def test_a_workspace_looked_at_in_its_new_place_can_still_be_adopted(tmp_path: P
 def test_a_copied_workspace_is_not_adopted(tmp_path: Path, plan_id: str):
     shutil.copytree(tmp_path / "ws", tmp_path / "copy")
     with pytest.raises(NothingToAdopt):
-        doctor_of(tmp_path / "copy", environment_of(tmp_path)).adopt()
+        Doctor(tmp_path / "copy", environment_of(tmp_path)).adopt()
     assert not any(mend == "ringi doctor --adopt" for _, mend in bad(examined(tmp_path, "copy")))
     with open_scratch(tmp_path) as ws:
         assert [ref.id for ref in ws.plan.list()] == [plan_id]
@@ -292,10 +291,10 @@ def test_a_workspace_with_plans_of_its_own_adopts_nothing(tmp_path: Path, plan_i
         mine = ws.plan.propose("Mine")
     shutil.rmtree(tmp_path / "ws")
     with pytest.raises(NothingToAdopt):
-        doctor_of(tmp_path / "copy", environment_of(tmp_path)).adopt()
+        Doctor(tmp_path / "copy", environment_of(tmp_path)).adopt()
     # And moved on, it finds its own ledger, not that of the folder it was copied from.
     (tmp_path / "copy").rename(tmp_path / "further")
-    doctor_of(tmp_path / "further", environment_of(tmp_path)).adopt()
+    Doctor(tmp_path / "further", environment_of(tmp_path)).adopt()
     with open_workspace(tmp_path / "further", environment=environment_of(tmp_path)) as ws:
         assert [ref.id for ref in ws.plan.list()] == [mine]
 
@@ -307,7 +306,7 @@ def test_an_identity_that_cannot_be_read_is_none(tmp_path: Path, plan_id: str, d
     (tmp_path / "ws").rename(tmp_path / "moved")
     (tmp_path / "moved" / ".agent" / "workspace.json").write_bytes(data)
     with pytest.raises(NothingToAdopt):
-        doctor_of(tmp_path / "moved", environment_of(tmp_path)).adopt()
+        Doctor(tmp_path / "moved", environment_of(tmp_path)).adopt()
     assert not any(mend == "ringi doctor --adopt" for _, mend in bad(examined(tmp_path, "moved")))
 
 
@@ -318,5 +317,5 @@ def test_a_damaged_ledger_beside_it_does_not_stop_the_search(tmp_path: Path, pla
     (tmp_path / "state" / "file").write_text("")
     (tmp_path / "ws").rename(tmp_path / "moved")
     assert "now belongs to this workspace" in str(
-        doctor_of(tmp_path / "moved", environment_of(tmp_path)).adopt()
+        Doctor(tmp_path / "moved", environment_of(tmp_path)).adopt()
     )

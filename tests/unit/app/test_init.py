@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.setup import initialise
+from ringi.app.init import initialise
 from ringi.config.load import load
 from ringi.errors import StorageFailed
 

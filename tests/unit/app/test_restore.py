@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import REPAIR, DoctorFinding, Mark
+from ringi.app.doctor import REPAIR, Doctor, DoctorFinding, Mark
 from ringi.app.restore import restore_sessions
 from ringi.kernel import codec
 from ringi.ledger.event import EventKind
@@ -27,7 +26,7 @@ ONE = id_of(1)
 
 
 def examined(tmp_path: Path) -> list[DoctorFinding]:
-    return doctor_of(tmp_path / "ws", environment_of(tmp_path)).examine()
+    return Doctor(tmp_path / "ws", environment_of(tmp_path)).examine()
 
 
 def bad(tmp_path: Path) -> list[tuple[str, str]]:
@@ -38,7 +37,7 @@ def mended(tmp_path: Path) -> list[str]:
     def no_copy(*_: object) -> None:
         pytest.fail("there is no copy")
 
-    return [str(one.text) for one in doctor_of(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
+    return [str(one.text) for one in Doctor(tmp_path / "ws", environment_of(tmp_path)).repair(no_copy)]
 
 
 def file_of(tmp_path: Path, session_id: str = ONE) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.setup import users_signers
+from ringi.app.init import users_signers
 from ringi.approvals.signers import as_list, read_offered_lists
 from ringi.approvals.signing import SignerList
 from ringi.config.load import executable

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.app.setup import users_signers
+from ringi.app.init import users_signers
 from ringi.approvals.own_key import _PRINCIPAL
 from ringi.approvals.signers import as_list, read_offered_lists
 from ringi.approvals.signing import SshSignatures, sign

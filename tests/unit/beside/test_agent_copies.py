@@ -10,8 +10,7 @@ import pytest
 
 from ringi.agents.sandbox import AgentSandbox
 from ringi.app.api import Workspace, open_workspace
-from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import REPAIR, Mark
+from ringi.app.doctor import REPAIR, Doctor, Mark
 from ringi.app.store import Store
 from ringi.beside import launch as beside
 from ringi.beside.copies import agent_copies, find_abandoned, find_kept, make_room, remove_settled, size_of
@@ -298,7 +297,7 @@ def test_the_doctor_names_what_is_kept(workspace: Workspace, repo: Path, tmp_pat
     old.note(ended_at=OLD)
     found = {
         (finding.mark, str(finding.mend).partition(" ")[0]): str(finding.text)
-        for finding in doctor_of(repo, environment_of(tmp_path)).examine()
+        for finding in Doctor(repo, environment_of(tmp_path)).examine()
         if "/tree" in str(finding.text)
     }
     assert len(found) == 3
@@ -344,7 +343,7 @@ def test_copies_take_no_more_than_their_room(repo: Path, tmp_path: Path) -> None
             taken(workspace, copy)
             (copy.tree / "large").write_bytes(os.urandom(2_000_000))
             copy.note(ended_at=ended)
-        found = [str(one.text) for one in doctor_of(repo, environment).examine() if one.mend == REPAIR]
+        found = [str(one.text) for one in Doctor(repo, environment).examine() if one.mend == REPAIR]
         assert found == ["copies take more than 5 MB (keep.copies_mb): 1 of them will go"]
         with copies[1].claim():
             assert make_room(workspace) == [], "somebody is about to use it"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ringi.app.doctor import doctor_of
+from ringi.app.doctor import Doctor
 from ringi.config.keys import Config, Planning, Security
 from ringi.runs.configured_tools import server_tools
 from ringi.tools.effects import ToolEffect
@@ -70,7 +70,7 @@ def test_the_doctor_looks_at_each_server(tmp_path: Path):
     mine.parent.mkdir(parents=True, exist_ok=True)
     good, bad = (json.dumps(command(how)) for how in ("names", "dies at start"))
     mine.write_text(f"mcp_servers:\n  good: {good}\n  bad: {bad}\n")
-    found = {str(one.text): str(one.mend) for one in doctor_of(repo, environment).examine()}
+    found = {str(one.text): str(one.mend) for one in Doctor(repo, environment).examine()}
     assert "server good answers; it has 3 tools" in found
     assert any("good: twice is left out" in text or "good: create is left out" in text for text in found)
     bad = next(text for text in found if "server bad" in text)

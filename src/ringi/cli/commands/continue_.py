@@ -5,8 +5,8 @@ from gettext import gettext as _
 import click
 
 from ringi.cli.app import App
-from ringi.cli.commands.run_driver import RunDriver
 from ringi.cli.plan_names import RUN
+from ringi.cli.run_driver import RunDriver
 from ringi.cli.runs import GOING_ON, reading
 from ringi.runs.drive import RunOptions
 

@@ -9,17 +9,16 @@ import click
 from msgspec import UNSET
 
 from ringi.agents.sandbox import AgentSandbox
-from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import Doctor, DoctorFinding, Mark
+from ringi.app.doctor import Doctor, DoctorFinding, Mark
 from ringi.beside import launch as beside
 from ringi.cli.app import App, pass_app
-from ringi.cli.commands.cache import clear_cache as clear_kept
-from ringi.cli.commands.cache import show_cache as show_kept
 from ringi.kernel.text import Text, show_value, translate
+from ringi.models.cache import KeptCounts
 from ringi.tree.copy import WorkCopy
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
+
 
 _MARKS = {Mark.GOOD: ("✓", "green"), Mark.NOTE: ("!", "yellow"), Mark.BAD: ("✗", "red")}
 
@@ -41,9 +40,9 @@ def doctor(app: App, repair: bool, adopt: bool, accept_backup: bool, cache: bool
     if cache or clear_cache:
         if cache + clear_cache + repair + adopt + accept_backup > 1:
             raise click.UsageError(_("--cache and --clear-cache stand alone"))
-        (clear_kept if clear_cache else show_kept)(app)
+        (_clear_cache if clear_cache else _show_cache)(app)
         return
-    helper = doctor_of(app.root, app.environment)
+    helper = Doctor(app.root, app.environment)
     if accept_backup:
         app.ui.line(helper.accept_backup(), style="green")
     if adopt:
@@ -102,3 +101,34 @@ def _take(app: App, workspace: Workspace, copy: WorkCopy) -> Text:
     if taken.plan is None:
         return Text("a work copy is kept, because a plan cannot hold all of it: {path}", path=str(copy.tree))
     return Text("an agent's work copy became plan {plan}", plan=taken.plan.name)
+
+
+_KILOBYTE = 1024
+
+
+def _show_cache(app: App) -> None:
+    found = app.workspace.cache.counts()
+    if app.ui.as_json:
+        app.ui.document(found)
+        return
+    _tell_cache(app, found)
+
+
+def _tell_cache(app: App, found: KeptCounts) -> None:
+    ui = app.ui
+    kept = {"answers": found.answers, "plans": found.plans, "size": -(-found.bytes // _KILOBYTE)}
+    ui.line(Text("Answers kept: {answers}, plans: {plans}, {size} KB", **kept))
+    saved = {"calls": found.saved_calls, "tokens": f"{found.saved_tokens:,}"}
+    ui.line(Text("Calls saved so far: {calls}, tokens: {tokens}", **saved))
+    if (why := app.workspace.cache.why_not()) is not None:
+        ui.line(Text("! off: {why}", why=why), style="yellow")
+    elif found.answers or found.plans:
+        ui.next_step("ringi doctor --clear-cache")
+
+
+def _clear_cache(app: App) -> None:
+    """All of it, and the key it was encrypted with."""
+    count = app.workspace.cache.clear()
+    if app.ui.as_json:
+        app.ui.document({"removed": count})
+    app.ui.line(Text("✓ removed: {count}", count=count), style="green")

@@ -15,10 +15,8 @@ from ringi.agents.editor_setup import EditorEntry, editor_entries
 from ringi.agents.editors import EDITORS, Editor
 from ringi.agents.record import Agent
 from ringi.agents.table import CONFIGURABLE
-from ringi.app.doctor import doctor_of
-from ringi.app.doctor_checks import Mark
-from ringi.app.init import PRE_RECEIVE, install_hook
-from ringi.app.setup import initialise, users_signers
+from ringi.app.doctor import Doctor, Mark
+from ringi.app.init import PRE_RECEIVE, initialise, install_hook, users_signers
 from ringi.approvals.document import RequiredProof, TypedAnswer
 from ringi.approvals.forge import ForgeKind
 from ringi.approvals.person import TerminalPerson
@@ -134,7 +132,7 @@ def init(
     if app.ui.as_json:
         _answer(app, made, offers, entries, asked_for=agents is not None)
         return
-    bad = [finding for finding in doctor_of(root, app.environment).examine() if finding.mark is Mark.BAD]
+    bad = [finding for finding in Doctor(root, app.environment).examine() if finding.mark is Mark.BAD]
     _tell_entries(app, entries)
     _set_up(ctx, offers, asked_for=agents is not None)
     for finding in bad:

@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN
-from ringi.cli.commands.cache import no_cache
-from ringi.cli.planning import CHOOSE
+from ringi.cli.arguments import STDIN, no_cache
+from ringi.cli.planning.entry import CHOOSE, run
+from ringi.cli.run_driver import RunDriver
+from ringi.runs.drive import RunOptions
 
 
 class _Once(click.Command):
@@ -62,15 +63,10 @@ def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
     continues. Everything is saved at once; nothing is executed.
     """
     _require_sense(words, options)
-    from ringi.cli.planning.entry import run  # noqa: PLC0415  # help does not need it
-
     raise click.exceptions.Exit(run(app, words, options, _carry_out))
 
 
 def _carry_out(run_id: str) -> int:
-    from ringi.cli.commands.run_driver import RunDriver  # noqa: PLC0415  # most sessions end without
-    from ringi.runs.drive import RunOptions  # noqa: PLC0415
-
     return RunDriver(click.get_current_context(), run_id, RunOptions()).go()
 
 

@@ -2,16 +2,22 @@
 
 import contextlib
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import click
 
 from ringi.beside.copies import remove_settled
+from ringi.beside.resume import agent_to_resume
+from ringi.beside.words import document_of, tell_left_out, tell_plan
 from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
+from ringi.cli.arguments import require_text
 from ringi.cli.ask import require_terminal
 from ringi.cli.commands.execute import carry_out
 from ringi.cli.commands.undo import undo
@@ -23,11 +29,12 @@ from ringi.cli.screen.cells import has_many_colours
 from ringi.cli.screen.prompter import ScreenPrompter
 from ringi.cli.screen.terminal import Terminal
 from ringi.cli.ui import speaks_unicode
-from ringi.errors import Busy, Interrupted, NotFound, RingiError
+from ringi.errors import Busy, Interrupted, NoChannel, NotFound, RingiError
 from ringi.kernel.process.progress import watch_progress
 from ringi.kernel.text import Text
 from ringi.plans.commit import standing
 from ringi.plans.document import ENDED, PlanDocument, PlanRef, PlanStatus, undone_at
+from ringi.plans.from_revision import TakenRevision, revisions_of, take_revision
 from ringi.plans.review_loop import PlanPrompter, ReviewEnd, StartChecks
 from ringi.plans.review_plan import PlanReview
 from ringi.plans.review_view import format_notice
@@ -36,9 +43,12 @@ from ringi.plans.status import refusal
 from ringi.plans.words import STATUS
 from ringi.tree.action_spec import select_specs
 from ringi.tree.copy_run import remove_kept
+from ringi.tree.revision import Revision, RevisionForm
 
 _LEAST: Final = (20, 5)
 _NOTHING: Final = (0, 0)
+_SHORT: Final = 8
+_LIKE_A_PLAN: Final = re.compile(r"p?[0-9]+")
 
 
 @click.command()
@@ -67,9 +77,7 @@ def review(ctx: click.Context, plan: str | None, plain: bool, commit: bool) -> N
     try:
         plan_id = app.find_plan(plan)
     except NotFound as error:
-        from ringi.cli.revision import review_revision  # noqa: PLC0415  # most reviews are of plans
-
-        plan_id = review_revision(app, plan, error)
+        plan_id = _review_revision(app, plan, error)
     else:
         _tell_namesake(app, plan)
     if plan_id is not None:
@@ -157,8 +165,6 @@ def _tell_namesake(app: App, name: str) -> None:
     """A plan comes before a branch of the same name."""
     if not (app.root / ".git").exists():
         return
-    from ringi.plans.from_revision import revisions_of  # noqa: PLC0415  # see above
-
     with contextlib.suppress(RingiError):
         if ref := revisions_of(app.workspace).ref_named(name):
             app.ui.line(Text("{name} is also a branch; this is the plan.", name=name), style="dim")
@@ -235,8 +241,6 @@ def _review(
     app: App, looked: ReviewedPlan, prompter: PlanPrompter, starter: StartChecks, back: Text | None
 ) -> ReviewEnd:
     def agent() -> str:
-        from ringi.beside.resume import agent_to_resume  # noqa: PLC0415  # only after a rejection
-
         # Two documents would be no JSON.
         return "" if app.ui.as_json else agent_to_resume(app.workspace, looked.plan_id)
 
@@ -296,3 +300,87 @@ def _tell_undecided(app: App, looked: ReviewedPlan) -> None:
 def _tell_proposer(app: App, looked: ReviewedPlan) -> None:
     if (words := format_notice(looked.document)) is not None:
         app.ui.line(words, indent=2)
+
+
+def _review_revision(app: App, name: str, no_plan: NotFound) -> str | None:
+    """The id of the plan that it became; None if there is nothing to review.
+
+    `no_plan` is raised if it cannot mean anything but a plan.
+    """
+    require_text(name)
+    if not (app.root / ".git").exists():
+        raise no_plan
+    app.ui.line(Text("Reading {name} …", name=name), style="dim")
+    try:
+        found = take_revision(app.workspace, name, Path.cwd())
+    except NotFound as error:
+        raise (no_plan if _LIKE_A_PLAN.fullmatch(name) else error) from None
+    _tell_revision(app, found)
+    plan = found.taken.plan
+    if plan is None:
+        if app.ui.as_json:
+            app.ui.document(_revision_document(found))
+        return None
+    try:
+        require_terminal(app, f"ringi review {plan.name}")
+    except NoChannel as error:
+        tell_plan(app.ui, found.taken, plan)
+        if app.ui.as_json:
+            app.ui.document(_revision_document(found))
+        app.fail(error)
+    return plan.id
+
+
+def _revision_document(found: TakenRevision) -> dict[str, object]:
+    revision = found.revision
+    facts = {"form": revision.form, "name": revision.label, "commits": revision.ahead}
+    return document_of(found.taken, source={**facts, "start": revision.start, "head": revision.head})
+
+
+def _tell_revision(app: App, found: TakenRevision) -> None:
+    ui, revision, taken = app.ui, found.revision, found.taken
+    if taken.plan is None:
+        _tell_nothing(app, revision, found.before)
+    elif not taken.new:
+        ui.line(Text("{plan} has all of {name}.", plan=taken.plan.name, name=revision.label))
+    else:
+        ui.line(_describe_plan(revision, taken.plan.name))
+    tell_left_out(ui, taken)
+    if revision.checked_out:
+        line = Text(
+            "{name} is checked out in {folder}; with what is not committed there:",
+            name=revision.label,
+            folder=revision.checked_out,
+        )
+        ui.line(line, style="dim")
+        ui.next_step(f"ringi review {shlex.quote(revision.checked_out)}")
+
+
+def _tell_nothing(app: App, revision: Revision, before: PlanRef | None) -> None:
+    name = revision.label
+    if before is not None and before.status is PlanStatus.COMPLETED:
+        line = Text("Nothing to take: {plan} brought all of {name} here.", plan=before.name, name=name)
+        app.ui.line(line)
+        return
+    app.ui.line(Text("Nothing to take: your files have all of {name}.", name=name))
+    if before is not None:
+        app.ui.line(Text("{plan} was made of it and still waits:", plan=before.name), indent=2)
+        app.ui.next_step(f"ringi discard {before.name}")
+
+
+def _describe_plan(revision: Revision, plan: str) -> Text:
+    start = (revision.start or "")[:_SHORT]
+    facts = {"plan": plan, "name": revision.label, "start": start, "count": revision.ahead}
+    if revision.form is RevisionForm.WORKTREE and not revision.ahead:
+        return Text("{plan}: what is not committed in {name}", **facts)
+    if not revision.start:
+        return Text("{plan}: all of {name}", **facts)
+    if revision.form is RevisionForm.WORKTREE:
+        return Text(
+            "{plan}: 1 commit of {name} since {start}, and what is not committed there",
+            "{plan}: {count} commits of {name} since {start}, and what is not committed there",
+            **facts,
+        )
+    return Text(
+        "{plan}: 1 commit of {name} since {start}", "{plan}: {count} commits of {name} since {start}", **facts
+    )

@@ -1,31 +1,47 @@
 """`ringi run`: from a request to commits with evidence."""
 
 from gettext import gettext as _
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from ringi.cli.app import App
-from ringi.cli.arguments import read_named, require_long, require_text, text_of
-from ringi.cli.commands.context import show_context
-from ringi.cli.commands.outline import show_outline
-from ringi.cli.commands.run_options import run_carrier, run_options, tell_reviews
+from ringi.cli.arguments import no_cache, read_named, require_long, require_text, text_of
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import interactive_or_json
-from ringi.cli.planning.entry import Then, plan_request, plan_session
-from ringi.cli.planning.forge import plan_item
+from ringi.cli.planning.entry import Then, accepts, can_ask, plan_item, plan_request, plan_session
+from ringi.cli.progress import progress_on
+from ringi.cli.run_driver import RunDriver
+from ringi.engine.document import OutlineOutcome
 from ringi.engine.run_plan import RunRole
 from ringi.errors import NotFound
-from ringi.forges.terms import terms_here
+from ringi.forges.terms import approved_here, terms_here
 from ringi.kernel.lines import Style
-from ringi.kernel.text import Text, translate
+from ringi.kernel.text import Text, translate, visible
+from ringi.project.context import FileKind, Gathered
 from ringi.runs.document import Review, Run
+from ringi.runs.drive import RunOptions
 from ringi.runs.replan import replan
 from ringi.runs.role_stops import example
 from ringi.runs.start import planner_of, start_from_file, start_from_request, start_from_session
 from ringi.runs.task import begin_task
+from ringi.sessions.outline import outline, similar_outline
+from ringi.sessions.outline_view import outline_lines
 from ringi.sessions.request_files import new_request
+from ringi.sessions.view import restless_words
 
+_KINDS: Final = {
+    FileKind.SOURCE: Text("source"),
+    FileKind.TEST: Text("test"),
+    FileKind.DOC: Text("document"),
+    FileKind.OTHER: Text("other"),
+}
+_OUTLINE_EXIT: Final = {
+    OutlineOutcome.UNCLEAR_GOAL: 3,
+    OutlineOutcome.DECOMPOSITION_FAILED: 1,
+    OutlineOutcome.REFUSED: 6,
+}
 _SOURCES: Final = ("request", "issue", "plan", "session", "again", "new_request")
 _OF_WORDS: Final = ("models", "outline", "context")
 
@@ -52,7 +68,22 @@ _OF_WORDS: Final = ("models", "outline", "context")
     "--outline", is_flag=True, help="Only show the goal, the steps and their order; nothing is carried out."
 )
 @click.option("--context", is_flag=True, help="Only show what a model would be sent about the project.")
-@run_options
+@click.option(
+    "--review",
+    type=click.Choice([*map(str, Review)]),
+    help="Ask after each step, at the end, or in a pull or merge request.",
+)
+@click.option("--max-steps", type=click.IntRange(1, 99), metavar="N", help="Pause after so many steps.")
+@click.option(
+    "--sign", metavar="KEY", type=click.Path(path_type=Path), help="Approve the plan with this SSH key."
+)
+@click.option(
+    "--unattended",
+    metavar="KEY",
+    type=click.Path(path_type=Path),
+    help="Ask nothing: sign for its steps with this SSH key.",
+)
+@no_cache
 @click.pass_context
 def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
     """Carry out a request: a plan to approve, small tested steps, a commit for each, a report.
@@ -82,7 +113,7 @@ def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
         if app.ui.as_json:
             app.ui.document({"request": str(path)})
         return
-    then = run_carrier(ctx, given, in_place=given["in_place"], role=given["command"])
+    then = _carrier(ctx, given, in_place=given["in_place"], role=given["command"])
     raise click.exceptions.Exit(_begin(app, words, given, then))
 
 
@@ -96,13 +127,13 @@ def _with_words(ctx: click.Context, words: tuple[str, ...], given: dict[str, Any
     if not request.strip():
         raise click.UsageError(_("Say what the change is about"))
     if given["outline"]:
-        return show_outline(app, request)
+        return _show_outline(app, request)
     if given["context"]:
-        show_context(app, request)
+        _show_context(app, request)
         return 0
-    then, offers = run_carrier(ctx, given), given["review"] == Review.FORGE
+    then, offers = _carrier(ctx, given), given["review"] == Review.FORGE
     if offers:
-        tell_reviews(app)
+        _tell_reviews(app)
     begun = begin_task(app.workspace, request, app.actor, terms_here(app.workspace) if offers else None)
     return then(begun.run_id) if isinstance(begun, Run) else plan_session(app, begun, then, given["sign"])
 
@@ -111,10 +142,10 @@ def _begin(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     workspace = app.workspace
     offers = given["review"] == Review.FORGE
     if offers:
-        tell_reviews(app, program_reads=given["plan"] is None)
+        _tell_reviews(app, program_reads=given["plan"] is None)
     if given["issue"] is not None:
         view = plan_item(app, given["issue"], opens_change=offers)
-        _tell_nobody(app, given["command"])
+        _warn_no_implementer(app, given["command"])
         return plan_session(app, view, then)
     if given["plan"] is not None:
         data, forge = read_named(given["plan"]), terms_here(workspace) if offers else None
@@ -127,7 +158,7 @@ def _begin(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
         anew = replan(workspace, given["again"])
         return then(anew.run_id) if isinstance(anew, Run) else plan_session(app, anew, then, given["sign"])
     if given["request"] is not None:
-        _tell_nobody(app, given["command"])
+        _warn_no_implementer(app, given["command"])
         data, forge = read_named(given["request"]), terms_here(workspace) if offers else None
         return plan_session(app, start_from_request(workspace, data, given["request"], forge), then)
     if len(words) == 1 and not any(c.isspace() for c in words[0]):
@@ -138,12 +169,51 @@ def _begin(app: App, words: tuple[str, ...], given: dict[str, Any], then: Then) 
     by_role = planner_of(workspace) is not None
     if given["sign"] and not by_role:
         raise _sign_error()
-    _tell_nobody(app, given["command"], later=not given["sign"])
+    _warn_no_implementer(app, given["command"], later=not given["sign"])
     forge = terms_here(workspace) if offers else None
     return plan_request(app, " ".join(words), then, given["sign"], by_role=by_role, forge=forge)
 
 
-def _tell_nobody(app: App, command: str, *, later: bool = True) -> None:
+def _carrier(ctx: click.Context, given: dict[str, Any], *, in_place: bool = False, role: str = "") -> Then:
+    """Carries out a run as its options say, once its plan is there."""
+    review = Review(given["review"]) if given["review"] else None
+    if review is Review.FORGE and in_place:
+        raise click.UsageError(_("What a forge reviews waits on a branch of its own: leave out --in-place"))
+    options = RunOptions(review=review, in_place=in_place, max_steps=given["max_steps"] or 0, role=role)
+
+    def then(run_id: str) -> int:
+        return RunDriver(ctx, run_id, options, given["sign"], given["unattended"]).go()
+
+    return then
+
+
+def _tell_reviews(app: App, *, program_reads: bool = True) -> None:
+    """If the forge is to review it and a person here has to approve it: before anything happens."""
+    here = approved_here(app.workspace)
+    if here is None:
+        return
+    if program_reads:
+        interactive_or_json(app)
+    if here.each:
+        words = Text(
+            "A review on the forge cannot approve this: {why}. You are asked about each step here, and what "
+            "you have approved is put there at the end.",
+            why=here.why,
+        )
+        app.ui.prose(words, Style.WARNING, mark="! ")
+        if here.mend:
+            app.ui.line(Text("To get one: {mend}", mend=here.mend), style="yellow", indent=2)
+        return
+    words = Text(
+        "A review on the forge cannot approve this: {why}. The result is put there all the same; a person "
+        "approves it here:",
+        why=here.why,
+    )
+    app.ui.prose(words, Style.WARNING, mark="! ")
+    app.ui.next_step("ringi review")
+
+
+def _warn_no_implementer(app: App, command: str, *, later: bool = True) -> None:
     """Before anybody answers questions: without an implementer the run stops after them.
 
     `later`: without a terminal, another command carries the plan out, once somebody has approved it.
@@ -166,3 +236,42 @@ def _tell_nobody(app: App, command: str, *, later: bool = True) -> None:
 
 def _sign_error() -> click.UsageError:
     return click.UsageError(_("--sign approves the plan of a run: give RUN, --plan FILE or --again RUN"))
+
+
+def _show_outline(app: App, request: str) -> int:
+    """The goal, the steps and their order for a request; nothing is carried out. Returns the exit code."""
+    offer = similar_outline(app.workspace, request)
+    use_it = offer is not None and can_ask(app) and accepts(app, offer)
+    with progress_on(app) as progress:
+        found = outline(app.workspace, request, progress, similar=offer, use_it=use_it)
+    if app.ui.as_json:
+        app.ui.document(found.document)
+    else:
+        app.ui.show(outline_lines(found.document, found.notes))
+    return _OUTLINE_EXIT.get(found.document.outcome, 0)
+
+
+def _show_context(app: App, request: str) -> None:
+    """Exactly what a model would be sent about the project for a request."""
+    found = app.workspace.code.gather(request)
+    if app.ui.as_json:
+        app.ui.document(found.context)
+    else:
+        _tell_context(app, found)
+
+
+def _tell_context(app: App, gathered: Gathered) -> None:
+    ui, found = app.ui, gathered.context
+    if gathered.restless:
+        ui.prose(restless_words(gathered.restless), Style.WARNING, mark="! ")
+    if not found.files:
+        ui.line(
+            Text("No file fits this request; a model would see only what the project is."), style="yellow"
+        )
+    for number, (file, why) in enumerate(zip(found.files, gathered.why, strict=True), 1):
+        ui.line(f"{number:>2}  {visible(file.path)}", style="bold")
+        ui.line("; ".join(map(translate, (_KINDS[file.kind], *why))), style="dim", indent=4)
+    ui.line()
+    ui.line(Text("This would be sent, about {count} tokens:", count=f"{found.tokens:,}"))
+    for line in found.text.splitlines():
+        ui.line(Text("{line}", line=line), indent=2)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import click
 
-from ringi.app.setup import project_trust
+from ringi.app.init import project_trust
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.project_trust import COMMAND
 from ringi.approvals.proof import TYPED_LENGTH

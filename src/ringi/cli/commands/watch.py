@@ -6,8 +6,8 @@ import click
 
 from ringi.approvals.forge import page_of
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
-from ringi.cli.commands.run_driver import ending_alike, exit_code
 from ringi.cli.plan_names import RUN
+from ringi.cli.run_driver import ending_alike, exit_code
 from ringi.cli.ui import json_line
 from ringi.errors import Busy, Interrupted
 from ringi.forges.configured_watch import watcher, watching_lock

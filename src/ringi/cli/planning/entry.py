@@ -1,5 +1,6 @@
 """How `ringi plan` begins: start, import, find or choose a session, then drive it or open the dialogue."""
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +11,7 @@ import click
 from ringi.approvals.forge import ForgeTerms, page_of
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
 from ringi.cli.arguments import read_named, require_long, text_of
-from ringi.cli.planning import CHOOSE
+from ringi.cli.ask import confirm
 from ringi.cli.planning.answers import read_answers
 from ringi.cli.planning.dialogue import Dialogue
 from ringi.cli.planning.driver import (
@@ -22,17 +23,21 @@ from ringi.cli.planning.driver import (
     show_pending,
     show_sessions,
 )
-from ringi.cli.planning.forge import tell_forge
-from ringi.cli.planning.similar import offer_similar
 from ringi.cli.planning.typed import TypedLines
-from ringi.cli.ui import safe_lines
-from ringi.errors import Interrupted
+from ringi.cli.ui import cut, safe_lines
+from ringi.errors import BadBrought, ForgeFailed, Interrupted, NoExtra, NoForge, NoForgeToken
+from ringi.forges.intake import intake_lines, start_from_item
+from ringi.forges.progress import tell_session
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
 from ringi.models.budget_view import forecast_line
+from ringi.models.cache import PlanKind
+from ringi.models.configured import PLAYBOOK
 from ringi.models.turns import compact_schema, format_messages, turns
+from ringi.plans.words import age
 from ringi.runs.forecast import forecast_planning
 from ringi.runs.start import planner_of
+from ringi.sessions import similar_plan
 from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
@@ -44,6 +49,8 @@ from ringi.sessions.document import (
 from ringi.sessions.import_session import changes, read_session
 from ringi.sessions.plan_cache import CachedPlanOffer
 
+CHOOSE: Final = ""
+"""In place of a session id: the person picks one from a list."""
 Then = Callable[[str], int]
 """Carries out the run of this id; returns the exit code."""
 _START: Final = 'ringi plan "…"'
@@ -262,3 +269,57 @@ def _choose(app: App, refs: Sequence[SessionRef]) -> SessionRef | None:
     except EOFError:
         pass
     return None
+
+
+def plan_item(app: App, named: str, *, opens_change: bool) -> SessionView:
+    interactive_or_json(app)
+    view, intake = start_from_item(app.workspace, named, opens_change=opens_change)
+    app.ui.show(intake_lines(intake))
+    return view
+
+
+def tell_forge(app: App, session_id: str, *, only_known: bool = False) -> bool:
+    """On its issue, if it has one. A forge that does not answer is reported, and stops nothing.
+
+    Whether a comment there can decide what is due.
+    """
+    try:
+        return tell_session(app.workspace, session_id, only_known=only_known)
+    except (ForgeFailed, NoExtra, NoForge, NoForgeToken) as error:
+        why = Text(error.message, **error.details)
+        words = Text(
+            "The comment on the issue could not be written ({why}). ringi watch tries again.", why=why
+        )
+        app.ui.prose(words, Style.WARNING, mark="! ")
+        return False
+
+
+def can_ask(app: App) -> bool:
+    """Whether a person reads and answers here; an agent never does."""
+    at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    return at_terminal and not app.ui.as_json and app.workspace.person.refusal() is None
+
+
+def accepts(app: App, offer: CachedPlanOffer) -> bool:
+    """Whether the person wants it; shown as what it is, and never taken for granted."""
+    words = {"share": f"{offer.alike:.0%}", "age": age(offer.plan.made_at)}
+    app.ui.prose(Text("There is a plan for a similar request ({share} alike, made {age}):", **words))
+    app.ui.line(cut(" ".join(offer.plan.task.split()), app.ui.columns - 2), indent=2)
+    return confirm(app, Text("Use it? [y/N]"))
+
+
+def offer_similar(
+    app: App, words: str, *, seated: bool, forge: ForgeTerms | None = None
+) -> tuple[SessionView | None, CachedPlanOffer | None]:
+    """A session with the design of a similar request, if the person wants it; and what could be offered."""
+    if app.workspace.config.model == PLAYBOOK and app.workspace.roles(None).planner() is None:
+        return None, None  # it costs nothing
+    offer = similar_plan.find(app.workspace, PlanKind.DESIGN, words.strip())
+    if offer is None or not (seated and can_ask(app)) or not accepts(app, offer):
+        return None, offer
+    try:
+        return similar_plan.start_with(app.workspace, words, offer, app.actor, forge), offer
+    except BadBrought as error:
+        why = error.details["why"]
+        app.ui.prose(Text("It no longer fits: {why}", why=why), Style.WARNING, mark="! ")
+        return None, offer

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from ringi.cli.screen.cells import StyledText, break_rows
 from ringi.cli.screen.draw import Highlights, screen, wrap
-from ringi.cli.screen.help import help_page
 from ringi.cli.screen.highlight import highlight
 from ringi.cli.screen.line_editor import LineEditor
+from ringi.cli.screen.prompter import help_page
 from ringi.cli.screen.terminal import Size
 from ringi.cli.screen.viewport import (
     RowPlace,

@@ -17,13 +17,12 @@ from ringi.cli.app import EXIT_DECLINED, EXIT_PERSON_NEEDED, EXIT_STALE, App
 from ringi.cli.ask import LinePrompter, sign_statement
 from ringi.cli.commands.grant import grant_for_run
 from ringi.cli.commands.review import can_be_full, decide
-from ringi.cli.commands.run_revision import RevisionDecisions
 from ringi.cli.progress import ProgressPace, StatusLine
 from ringi.cli.runs import Looked, document, lock_of, reading, show
 from ringi.cli.ui import help_lines, width
 from ringi.engine.instruction import title_of
 from ringi.engine.run_state import RunPhase, StepStatus
-from ringi.errors import Interrupted, Refused, RingiError
+from ringi.errors import Interrupted, NotFound, Refused, RevisionExpired, RingiError
 from ringi.forges.offer import is_due, is_offered, offer_run
 from ringi.forges.progress import telling_work
 from ringi.forges.terms import require_approved_so
@@ -41,6 +40,8 @@ from ringi.runs.document import Review, Run, StepState, StopCode
 from ringi.runs.drive import RunOptions, run_steps
 from ringi.runs.forecast import forecast_run
 from ringi.runs.report import STEP
+from ringi.runs.revision import ReviewedRevision
+from ringi.runs.revision_view import proposed_lines
 from ringi.runs.run_workspace import RunEvent
 from ringi.runs.start import ReviewedRun, covering
 from ringi.runs.view import finding_line, step_facts
@@ -360,3 +361,59 @@ class Watching(StatusLine):
 
     def _words(self) -> str:
         return translate(Text("{seconds} s  {line}", seconds=round(self.seconds), line=self._last.strip()))
+
+
+_WHAT_ELSE: Final = Text("What should be different? (Enter leaves it open)")
+
+
+class RevisionDecisions:
+    """A key signs the revision that waited when the command was given: nobody has seen a later one."""
+
+    def __init__(self, app: App, run_id: str, key: Path | None) -> None:
+        self._app = app
+        self._run_id = run_id
+        self._key = key
+        waiting = self._waiting() if key else None
+        self._signed = waiting.digest if waiting else ""
+
+    def _waiting(self) -> ReviewedRevision | None:
+        timeout = self._app.workspace.config.planning.revision.approval_timeout
+        try:
+            return ReviewedRevision(self._app.workspace, self._run_id, timeout)
+        except NotFound:
+            return None
+
+    def signs(self) -> bool:
+        waiting = self._waiting() if self._signed else None
+        return waiting is not None and waiting.digest == self._signed
+
+    def decide(self) -> bool:
+        """Whether anything was decided, so that the run can go on."""
+        found = self._waiting()
+        if found is None or found.is_expired:
+            return True  # the run says what became of it
+        self._app.ui.show(proposed_lines(found.process, found.record, found.lines))
+        try:
+            return self._signs(found) if found.digest == self._signed else self._ask(found)
+        except RevisionExpired as error:  # while the person read it
+            self._app.ui.error(error)
+            return True
+        except EOFError:
+            return False
+
+    def _signs(self, found: ReviewedRevision) -> bool:
+        app = self._app
+        if self._key is not None:
+            found.approve(sign_statement(app, self._key, found.statement(app.workspace.person.user())))
+        return self._key is not None
+
+    def _ask(self, found: ReviewedRevision) -> bool:
+        self._app.workspace.signers.require_typing(found.signing)
+        prompter = LinePrompter(self._app)
+        if (proof := ask_approval(prompter, found.digest)) is not None:
+            found.approve(proof)
+        elif words := (prompter.ask(_WHAT_ELSE) or "").strip():
+            found.decline(words)
+        else:
+            return False
+        return True

@@ -1,16 +1,13 @@
-"""`ringi mcp`: the plan tool for agents that speak the Model Context Protocol."""
+"""How `ringi mcp` starts: it serves here, or leads out of a sandbox to where it is served."""
 
 import contextlib
 import os
 import socket
-import sys
 import threading
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Protocol, TextIO
-
-import click
+from typing import Final
 
 from ringi.errors import NoExtra, Unreadable
 from ringi.kernel.process.installation import extending_command
@@ -25,38 +22,10 @@ SOCKET = "RINGI_MCP_SOCKET"
 """Set for an agent in a sandbox: the server listens outside of it."""
 
 
-class OutputPrinter(Protocol):
-    out: TextIO
-
-
-class McpHost(Protocol):
-    @property
-    def environment(self) -> Mapping[str, str]: ...
-    @property
-    def start(self) -> Path: ...
-    @property
-    def ui(self) -> OutputPrinter: ...
-
-
-@click.command()
-@click.option("--as", "label", metavar="LABEL", default="", help="Who proposes, as people will read it.")
-@click.pass_obj
-def mcp(app: McpHost, label: str) -> None:
-    """Serve the plan tool to agents over MCP.
-
-    They propose, read, wait and carry out what you approved. Only you approve; no tool does it.
-    """
-    if path := app.environment.get(SOCKET):
-        _lead(path)
-        return
+def serve(environment: Mapping[str, str], start: Path, label: str) -> bool:
+    """Until the client leaves. False if the protocol failed. Raises NoExtra."""
     if find_spec("mcp") is None:
         raise NoExtra(what=Text("The MCP server"), extra="mcp", command=extending_command("mcp"))
-    app.ui.out = sys.stderr  # standard output belongs to the protocol
-    if not _serve(app, label):
-        raise click.exceptions.Exit(1)
-
-
-def _serve(app: McpHost, label: str) -> bool:
     from ringi.mcp.handshake import Handshake  # noqa: PLC0415  # not for the relay of a sandbox
 
     wire = claim_wire()
@@ -64,10 +33,10 @@ def _serve(app: McpHost, label: str) -> bool:
     from ringi.mcp.server import ServerOptions  # noqa: PLC0415  # the SDK takes most of a second to load
     from ringi.mcp.stdio import on_stdio  # noqa: PLC0415  # as above
 
-    return on_stdio(ServerOptions(app.environment, app.start, label), wire, handshake.hand_over())
+    return on_stdio(ServerOptions(environment, start, label), wire, handshake.hand_over())
 
 
-def _lead(path: str) -> None:
+def relay(path: str) -> None:
     """Relays standard input and output to the server outside the sandbox, until either side ends."""
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with server:

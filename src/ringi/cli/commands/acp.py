@@ -2,29 +2,12 @@
 
 import os
 import sys
-from collections.abc import Mapping
 from gettext import gettext as _
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TextIO
 
 import click
 
+from ringi.cli.app import App, pass_app
 from ringi.kernel.process.wire import claim_wire
-
-if TYPE_CHECKING:
-    from ringi.beside.words import Printer
-
-    class OwnPrinter(Printer, Protocol):
-        out: TextIO
-
-
-class AcpHost(Protocol):
-    @property
-    def environment(self) -> Mapping[str, str]: ...
-    @property
-    def start(self) -> Path: ...
-    @property
-    def ui(self) -> "OwnPrinter": ...
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -39,8 +22,8 @@ class AcpHost(Protocol):
     "--carry", multiple=True, metavar="PATH", help="Bring an ignored folder such as node_modules along."
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.pass_obj
-def acp(app: AcpHost, checks: tuple[str, ...], carry: tuple[str, ...], command: tuple[str, ...]) -> None:
+@pass_app
+def acp(app: App, checks: tuple[str, ...], carry: tuple[str, ...], command: tuple[str, ...]) -> None:
     """Run COMMAND, an agent that speaks ACP, in a copy of the project, for an editor.
 
     The editor starts this instead of the agent. Each turn ends with a plan in the thread, and what you
