@@ -385,8 +385,8 @@ def test_signed_with_the_plan_and_nobody_is_asked(desk: RunDesk):
     ("words", "said"),
     [
         (["--run", "RUN"], "Missing option '--sign'"),
-        (["--run", "RUN", "--for", "user:x", "--sign", "KEY"], "--for does not go with --run"),
-        (["--for", "user:x", "--path", "**", "--hooks", "--sign", "KEY"], "--hooks needs --run"),
+        (["--run", "RUN", "--for", "user:x", "--sign", "KEY"], "Choose one: --for, --run"),
+        (["--for", "user:x", "--path", "**", "--hooks", "--sign", "KEY"], "--hooks belongs to --run"),
         (["--path", "**", "--sign", "KEY"], "Say who may ask"),
         (["--for", "user:x", "--sign", "KEY"], "Say which files"),
         (["--run", "20", "--sign", "KEY"], "20"),

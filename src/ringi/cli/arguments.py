@@ -99,6 +99,20 @@ def _bytes(name: str, count: int) -> bytes:
         return file.read(count)
 
 
+def only_with(option: str, other: str) -> click.UsageError:
+    return click.UsageError(_("{option} belongs to {other}").format(option=option, other=other))
+
+
+def choose_one(*options: str) -> click.UsageError:
+    return click.UsageError(_("Choose one: {options}").format(options=", ".join(options)))
+
+
+def require_one_stdin(count: int) -> None:
+    """Raises if more than one argument is a dash."""
+    if count > 1:
+        raise click.UsageError(_("Standard input can be read only once"))
+
+
 def require_text(*given: str | None) -> None:
     """Raises if the command line held bytes that are not UTF-8."""
     if any("\ud800" <= c <= "\udfff" for text in given for c in text or ""):

@@ -29,20 +29,20 @@ _DECISIONS: Final = frozenset("<>=e")
 _TO_APPLY: Final = frozenset("asq")
 _SIGNS: Final = {RowKind.BEFORE: "|", RowKind.MINE: "<", RowKind.THEIRS: ">"}
 _HELP: Final = (
-    Text("a  apply: approve what you see and carry it out"),
-    Text("m  approve with a note, and carry it out later"),
-    Text("d  drop a file by its number, as 2, or a hunk of it, as 2.3"),
-    Text("e  edit a line by file and number, as 2:14; or the whole file in your editor, as 2"),
-    Text("<  >  =  in a conflict: take yours, theirs, or yours and then theirs; e edits it"),
-    Text("c  comment on a line, as 2:14, for whoever proposed it"),
-    Text("r  reject, with words for whoever proposed it"),
-    Text("X  throw the plan away"),
-    Text("u  take back your last change; if files changed: update to them as they are now"),
-    Text("t  only what changed since you last looked"),
-    Text("T  only what changed since the version that was approved last"),
-    Text("i  everything known about the plan, without its diffs"),
-    Text("s  show all of it again"),
-    Text("q  quit; nothing is decided"),
+    ("a", Text("apply: approve what you see and carry it out")),
+    ("m", Text("approve with a note, and carry it out later")),
+    ("d", Text("drop a file by its number, as 2, or a hunk of it, as 2.3")),
+    ("e", Text("edit a line by file and number, as 2:14; or the whole file in your editor, as 2")),
+    ("< > =", Text("in a conflict: take yours, theirs, or yours and then theirs; e edits it")),
+    ("c", Text("comment on a line, as 2:14, for whoever proposed it")),
+    ("r", Text("reject, with words for whoever proposed it, or only with your comments")),
+    ("X", Text("throw the plan away: no list shows it any more")),
+    ("u", Text("take back your last change; if files changed: update to them as they are now")),
+    ("t", Text("only what changed since you last looked")),
+    ("T", Text("only what changed since the version that was approved last")),
+    ("i", Text("everything known about the plan: risk, checks, other plans, comments")),
+    ("s", Text("show the plan as it is now")),
+    ("q", Text("quit; nothing is decided")),
 )
 
 

@@ -58,11 +58,11 @@ _REFUSED: Final = frozenset(
 _ASKED: Final = frozenset([StopCode.APPROVAL_NEEDED, StopCode.REVISION_WAITS])
 _CHOICES: Final = Text("[a]pprove all  [1] look into one  [r]eject one  [s]how again  [?]  [q]uit")
 _HELP: Final = (
-    Text("a  approve every step that is listed: each becomes a commit"),
-    Text("1  look into step 1: see its diff, drop or edit parts of it, approve or reject it alone"),
-    Text("r  send a step back with what should be different; the steps after it are made anew"),
-    Text("s  show the list again"),
-    Text("q  quit; nothing is decided, and ringi continue asks again"),
+    ("a", Text("approve every step that is listed: each becomes a commit")),
+    ("1", Text("look into step 1: see its diff, drop or edit parts of it, approve or reject it alone")),
+    ("r", Text("send a step back with what should be different; the steps after it are made anew")),
+    ("s", Text("show the list again")),
+    ("q", Text("quit; nothing is decided, and ringi continue asks again")),
 )
 
 

@@ -21,7 +21,6 @@ _WIDEST: Final = 100
 """Columns that read comfortably; prose is no wider even on a wider terminal."""
 _USUAL_WIDTH: Final = 80
 _NARROWEST: Final = 16
-_EXPLAINED: Final = r"(\S+ {2,})(.+)"
 _STYLES: Final = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36", "magenta": "35",
     "add": "32", "remove": "31", "green word": "32;1;4", "red word": "31;1;4",
@@ -260,12 +259,11 @@ def _find_changed_words(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]
     return found
 
 
-def help_lines(texts: Iterable[Text]) -> Iterable[Line]:
-    """Keys or commands and their explanations, in two columns."""
-    for words in map(translate, texts):
-        explained = re.fullmatch(_EXPLAINED, words)
-        mark, rest = explained.groups() if explained else ("", words)
-        yield prose(rest, indent=2, mark=mark)
+def help_lines(rows: Sequence[tuple[str, Text]]) -> Iterable[Line]:
+    """Keys or commands and their explanations, in two columns; without a key it is a sentence of its own."""
+    widest = max(len(key) for key, _ in rows)
+    for key, words in rows:
+        yield prose(words, indent=2, mark=f"{key:<{widest}}  " if key else "")
 
 
 def json_line(document: object) -> None:

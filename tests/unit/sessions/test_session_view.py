@@ -236,10 +236,10 @@ def test_what_took_nothing_is_not_told() -> None:
 
 @each("columns", [40, 80])
 @each("lines", [dialogue.HELP, review.HELP])
-def test_help_is_folded_between_words_and_hangs(columns: int, lines: tuple[Text, ...]) -> None:
+def test_help_is_folded_between_words_and_hangs(columns: int, lines: tuple[tuple[str, Text], ...]) -> None:
     shown = on_terminal(columns, lambda ui: ui.show(help_lines(lines)), NO_COLOR="1")
     assert max(map(width, shown)) <= columns
-    words = [word for line in lines for word in str(line).split()]
+    words = [word for key, line in lines for word in f"{key} {line}".split()]
     assert [word for line in shown for word in line.split()] == words
     marks = [match for line in shown if (match := re.match(r"  (\S+ {2,})", line))]
     hanging = {len(line) - len(line.lstrip()) for line in shown if line.startswith("   ")}

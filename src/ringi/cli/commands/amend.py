@@ -8,7 +8,7 @@ import click
 
 from ringi.approvals.feedback import Side
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named, require_text
+from ringi.cli.arguments import STDIN, read_named, require_one_stdin, require_text
 from ringi.cli.commands.approve import require_version, seen_version
 from ringi.cli.commands.review import starter
 from ringi.cli.plan_names import PLAN
@@ -73,8 +73,9 @@ def amend(
         return
     given = [*drops, *writes, *removed, *(word for pair in comments for word in pair)]
     require_text(*given)
-    if sum(name.endswith(f"={STDIN}") for name in writes) + sum(text == STDIN for _at, text in comments) > 1:
-        raise click.UsageError(_("Standard input can be read only once"))
+    require_one_stdin(
+        sum(name.endswith(f"={STDIN}") for name in writes) + [text for _at, text in comments].count(STDIN)
+    )
     plan_id = app.find_plan(plan)  # first: the workspace is then where the plan is carried out
     looked = ReviewedPlan(app.workspace, plan_id)
     risk, side = looked.document.risk(), Side.OLD if old else Side.NEW

@@ -83,10 +83,9 @@ def approve(
     step. Several plans take one answer if approval.together allows it. Before you sign what you looked at,
     name its version with --seen, because its proposer may have made another since.
     """
-    if len(plans) > 1 and not selection.all:
-        raise click.UsageError(_("--only belongs to a single plan"))
-    if len(plans) > 1 and seen is not None:
-        raise click.UsageError(_("--seen belongs to a single plan"))
+    if len(plans) > 1 and (seen is not None or not selection.all):
+        option = "--only" if seen is None else "--seen"
+        raise click.UsageError(_("{option} belongs to a single plan").format(option=option))
     require_text(note)
     ids = _ids(app, plans)
     tool = app.workspace.plan

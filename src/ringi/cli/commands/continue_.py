@@ -1,10 +1,9 @@
 """`ringi continue`: a run goes on where it stopped."""
 
-from gettext import gettext as _
-
 import click
 
 from ringi.cli.app import App
+from ringi.cli.arguments import only_with
 from ringi.cli.plan_names import RUN
 from ringi.cli.run_driver import RunDriver
 from ringi.cli.runs import GOING_ON, reading
@@ -39,7 +38,7 @@ def continue_(
     """
     app: App = ctx.obj
     if command and not retry:
-        raise click.UsageError(_("{option} belongs to {other}").format(option="--with", other="--retry"))
+        raise only_with("--with", "--retry")
     with reading(app) as reader:
         run_id = reader.find(run, GOING_ON)
     options = RunOptions(retry=retry, role=command, allow=allow, tests=tests)

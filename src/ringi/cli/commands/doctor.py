@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gettext import gettext as _
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +11,7 @@ from ringi.agents.sandbox import AgentSandbox
 from ringi.app.doctor import Doctor, DoctorFinding, Mark
 from ringi.beside import launch as beside
 from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import choose_one
 from ringi.kernel.text import Text, show_value, translate
 from ringi.models.cache import KeptCounts
 from ringi.tree.copy import WorkCopy
@@ -39,7 +39,7 @@ def doctor(app: App, repair: bool, adopt: bool, accept_backup: bool, cache: bool
     """
     if cache or clear_cache:
         if cache + clear_cache + repair + adopt + accept_backup > 1:
-            raise click.UsageError(_("--cache and --clear-cache stand alone"))
+            raise choose_one("--repair", "--adopt", "--accept-backup", "--cache", "--clear-cache")
         (_clear_cache if clear_cache else _show_cache)(app)
         return
     helper = Doctor(app.root, app.environment)

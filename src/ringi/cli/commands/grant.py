@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from ringi.approvals.grant_document import Grant, GrantScope, GrantState, GrantSubject, RunTerms, count_uses
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import Moment, require_long, require_text, span_of
+from ringi.cli.arguments import Moment, choose_one, only_with, require_long, require_text, span_of
 from ringi.cli.ask import sign_statement
 from ringi.cli.plan_names import RUN
 from ringi.kernel import codec
@@ -61,9 +61,9 @@ def new(app: App, /, sign: Path, **given: Any) -> None:
     """
     said = {name: value for name, value in given.items() if value not in (None, (), False)}
     if said.keys() >= {"run", "requester"}:
-        raise click.UsageError(_("{option} does not go with --run").format(option="--for"))
+        raise choose_one("--for", "--run")
     if "hooks" in said and "run" not in said:
-        raise click.UsageError(_("{option} needs --run").format(option="--hooks"))
+        raise only_with("--hooks", "--run")
     if not said.keys() & {"run", "requester"}:
         raise click.UsageError(_("Say who may ask: --for with:AGENT, --for user:NAME or --run RUN"))
     require_text(*said.get("globs", ()))

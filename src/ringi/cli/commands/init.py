@@ -24,6 +24,7 @@ from ringi.approvals.prompter import require_person
 from ringi.approvals.signers import digest_of
 from ringi.beside.setup import SetupOffer, make_alias, missing, offer, present, program, propose
 from ringi.cli.app import EXIT_PERSON_NEEDED, App
+from ringi.cli.arguments import choose_one, only_with
 from ringi.cli.ask import confirm
 from ringi.cli.commands.doctor import show_finding
 from ringi.cli.commands.init_ci import set_up_ci
@@ -145,10 +146,10 @@ def init(
 def _check_options(ways: Mapping[str, str | None], parts: Mapping[str, tuple[str | None, str]]) -> None:
     """At most one of the ways, and parts only with theirs."""
     if sum(given is not None for given in ways.values()) > 1:
-        raise click.UsageError(_("Choose one: {names}").format(names=", ".join(ways)))
+        raise choose_one(*ways)
     for option, (value, way) in parts.items():
         if value and ways[way] is None:
-            raise click.UsageError(_("{option} belongs to {other}").format(option=option, other=way))
+            raise only_with(option, way)
 
 
 def _print_completion(ctx: click.Context, shell: str) -> None:

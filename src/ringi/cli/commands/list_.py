@@ -1,11 +1,11 @@
 """`ringi list`."""
 
 from collections.abc import Sequence
-from gettext import gettext as _
 
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import choose_one
 from ringi.cli.ui import cut, terminal_columns
 from ringi.kernel.text import Text, translate
 from ringi.plans import words
@@ -38,7 +38,7 @@ def list_(app: App, limit: int, everything: bool, statuses: tuple[str, ...], pen
     """
     if pending:
         if statuses:
-            raise click.UsageError(_("--pending and --status exclude each other"))
+            raise choose_one("--pending", "--status")
         _list_pending(app)
         return
     most = None if everything else limit

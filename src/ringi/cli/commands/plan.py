@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, no_cache
+from ringi.cli.arguments import STDIN, choose_one, no_cache, only_with, require_one_stdin
 from ringi.cli.planning.entry import CHOOSE, run
 from ringi.cli.run_driver import RunDriver
 from ringi.runs.drive import RunOptions
@@ -77,26 +77,25 @@ def _require_sense(words: tuple[str, ...], given: dict[str, Any]) -> None:
         if _is_given(given[name])
     ]
     if len(steps) > 1 and steps != ["approve", "answers"]:
-        raise click.UsageError(_("One thing at a time: {options}").format(options=_option_names(steps)))
+        raise choose_one(*_option_names(steps))
     begins = [name for name in ("resume", "file") if given[name] is not None]
     alone = [name for name in steps if name not in {"answers", "show_prompt"}]
     nowhere = given["resume"] == CHOOSE or not (words or begins)
     if (nowhere and steps) or (given["resume"] is None and alone and "answers" not in steps):
         raise click.UsageError(
-            _("{options} needs a session: --resume ID").format(options=_option_names(steps))
+            _("{options} needs a session: --resume ID").format(options=", ".join(_option_names(steps)))
         )
     _require_one_beginning(words, begins)
     if given["show_prompt"] and "file" in begins:
-        raise click.UsageError(_("One thing at a time: {options}").format(options="--show-prompt, --from"))
+        raise choose_one("--show-prompt", "--from")
     if given["reason"] and given["answer"] is None:
-        raise click.UsageError(_("--reason belongs to --answer"))
+        raise only_with("--reason", "--answer")
     if given["to"] and given["answer"] is None and not given["skip"]:
-        raise click.UsageError(_("--to belongs to --answer or --skip"))
+        raise only_with("--to", "--answer, --skip")
     if given["sign"] and not given["approve"]:
-        raise click.UsageError(_("--sign belongs to --approve"))
+        raise only_with("--sign", "--approve")
     once = [*words, given["file"], given["answers"], given["answer"], given["reject"]]
-    if once.count(STDIN) > 1:
-        raise click.UsageError(_("Standard input can be read only once"))
+    require_one_stdin(once.count(STDIN))
 
 
 def _require_one_beginning(words: tuple[str, ...], begins: list[str]) -> None:
@@ -104,14 +103,14 @@ def _require_one_beginning(words: tuple[str, ...], begins: list[str]) -> None:
         raise click.UsageError(_('Say what should change, as in: ringi plan "…"; or --resume, or --from'))
     if words and begins:
         problem = _("{options} brings its own instruction; to answer what is asked: --resume ID --answer …")
-        raise click.UsageError(problem.format(options=_option_names(begins)))
+        raise click.UsageError(problem.format(options=", ".join(_option_names(begins))))
     if len(begins) > 1:
-        raise click.UsageError(_("One thing at a time: {options}").format(options=_option_names(begins)))
+        raise choose_one(*_option_names(begins))
 
 
 def _is_given(value: object) -> bool:
     return value is not None and value is not False
 
 
-def _option_names(options: list[str]) -> str:
-    return ", ".join("--from" if name == "file" else f"--{name.replace('_', '-')}" for name in options)
+def _option_names(options: list[str]) -> list[str]:
+    return ["--from" if name == "file" else f"--{name.replace('_', '-')}" for name in options]

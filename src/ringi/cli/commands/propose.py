@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import STDIN, read_named, require_text
+from ringi.cli.arguments import STDIN, only_with, read_named, require_one_stdin, require_text
 from ringi.cli.commands.specs import (
     extract_with_model,
     read_specs,
@@ -138,7 +138,7 @@ def propose(
     require_extract(extract=extract, with_model=with_model)
     of_changes: dict[str, object] = {"--diagnostic": diagnostics, "--explain": explain}
     if version is not None and fork is None:
-        raise click.UsageError(_("{option} belongs to {other}").format(option="--version", other="--fork"))
+        raise only_with("--version", "--fork")
     if again is not None or fork is not None:
         others: dict[str, object] = {
             "--title": title,
@@ -203,10 +203,9 @@ def _check_usage(source: ChangeSource, words: str | None, title: str | None, tri
     if trigger is not None and not (source.of_bytes or source.again):
         raise click.UsageError(_("A change plan is made of exact diffs: --patch, --file/--delete or --tree"))
     if source.normalise and source.patch is None:
-        raise click.UsageError(_("--normalise belongs to --patch"))
+        raise only_with("--normalise", "--patch")
     read = [words, source.specs, source.patch, *(name for _, name in source.files)]
-    if read.count(STDIN) > 1:
-        raise click.UsageError(_("Only one thing can come from standard input"))
+    require_one_stdin(read.count(STDIN))
     paths = [*source.deleted, *(path for path, _ in source.files)]
     if len(set(paths)) != len(paths):
         raise click.UsageError(_("A path is named twice"))

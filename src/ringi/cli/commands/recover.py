@@ -2,12 +2,12 @@
 
 import shlex
 from collections.abc import Sequence
-from gettext import gettext as _
 from typing import Final, NamedTuple
 
 import click
 
 from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import choose_one, only_with
 from ringi.cli.ask import ask
 from ringi.cli.plan_names import PLAN
 from ringi.errors import UnknownCommand
@@ -48,9 +48,9 @@ def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str,
     a loss of power damaged are rebuilt; notes in any clone. What somebody deleted stays deleted.
     """
     if (done or again) and not plan:
-        raise click.UsageError(_("Name the plan that the command belongs to"))
+        raise only_with("--done" if done else "--again", "PLAN")
     if {*done} & {*again}:
-        raise click.UsageError(_("Choose one for each command: --done or --again"))
+        raise choose_one("--done", "--again")
     if not plan and not notes and not app.has_ledger:
         _tell_mended(app, [mend_clone(app.start, app.environment)], [])
         _tell_settled(app, None, settled=False)

@@ -6,7 +6,7 @@ from gettext import gettext as _
 import click
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import require_text
+from ringi.cli.arguments import choose_one, only_with, require_text
 from ringi.cli.commands.list_ import tell_no_plans
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import describe, show_comparison, tell_agent
@@ -93,13 +93,13 @@ def _check_options(
     compare: object, other_plan: str | None, form: str | None, files: tuple[str, ...], *, ways: int
 ) -> None:
     if ways + (form is not None) + (compare is not None) > 1:
-        raise click.UsageError(_("Only one of --diff, --delta, --since, --compare and --as can be given"))
+        raise choose_one("--diff", "--delta", "--since", "--compare", "--as")
     for option, value, other, given in (
         ("--with", other_plan, "--compare", compare is not None),
         ("--file", files, "--as review", form == "review"),
     ):
         if value and not given:
-            raise click.UsageError(_("{option} belongs to {other}").format(option=option, other=other))
+            raise only_with(option, other)
 
 
 def _show(app: App, plan_id: str, *, diff: bool) -> None:

@@ -1,7 +1,6 @@
 """`ringi config signers`: whose signatures count here, and whether a typed answer does."""
 
 from collections.abc import Iterable
-from gettext import gettext as _
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ from ringi.approvals.document import Proof, RequiredProof, SignersSubject, Typed
 from ringi.approvals.prompter import ask_approval
 from ringi.approvals.signers import COMMAND, Signers, digest_of, new_lines
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.arguments import only_with
 from ringi.cli.ask import LinePrompter, require_terminal, sign_statement
 from ringi.errors import BadConfiguration
 from ringi.kernel.text import Text
@@ -44,7 +44,7 @@ def signers(app: App, accept: bool, proof: str | None, sign: Path | None) -> Non
     found = app.workspace.signers
     if not accept and proof is None:
         if sign is not None:
-            raise click.UsageError(_("--sign belongs to --accept or --proof"))
+            raise only_with("--sign", "--accept, --proof")
         _show(app, found)
         return
     before = found.last_accepted()

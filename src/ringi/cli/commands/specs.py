@@ -1,13 +1,12 @@
 """`ringi specs`: what exactly a plan is to do."""
 
 from collections.abc import Sequence
-from gettext import gettext as _
 
 import click
 import msgspec
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import document_in, read_named
+from ringi.cli.arguments import choose_one, document_in, only_with, read_named
 from ringi.cli.plan_names import PLAN
 from ringi.cli.plan_output import tell_report
 from ringi.cli.progress import progress_on
@@ -36,7 +35,7 @@ def specs(app: App, plan: str, source: str | None, extract: bool, with_model: bo
     New ones make a new version of it. The JSON is a list of specs, or an object that holds one as "specs".
     """
     if source is not None and extract:
-        raise click.UsageError(_("Only one of --file and --extract can be given"))
+        raise choose_one("--file", "--extract")
     require_extract(extract=extract, with_model=with_model)
     plan_id = app.find_plan(plan)
     if source is not None:
@@ -49,7 +48,7 @@ def specs(app: App, plan: str, source: str | None, extract: bool, with_model: bo
 
 def require_extract(*, extract: bool, with_model: bool) -> None:
     if with_model and not extract:
-        raise click.UsageError(_("--with-model belongs to --extract"))
+        raise only_with("--with-model", "--extract")
 
 
 def _set_extracted(app: App, plan_id: str, *, with_model: bool) -> None:

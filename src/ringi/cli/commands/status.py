@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import require_long
+from ringi.cli.arguments import choose_one, require_long
 from ringi.cli.plan_names import RUN
 from ringi.cli.planning.driver import Driver, show_sessions
 from ringi.cli.runs import document, lock_of, reading, show, watch
@@ -40,7 +40,7 @@ def status(app: App, run: str | None, name: str | None) -> None:
     the last lines of the current command, time, tokens and cost. Ctrl-C only ends the watching.
     """
     if run is not None and name is not None:
-        raise click.UsageError(_("One thing at a time: {options}").format(options="RUN, --session"))
+        raise choose_one("RUN", "--session")
     if run is not None and is_session(run):
         run, name = None, run
     if run is not None:

@@ -10,6 +10,7 @@ from ringi.approvals.document import TypedAnswer
 from ringi.approvals.project_trust import COMMAND
 from ringi.approvals.proof import TYPED_LENGTH
 from ringi.cli.app import EXIT_PERSON_NEEDED, App, pass_app
+from ringi.cli.arguments import choose_one
 from ringi.cli.ask import ask, require_terminal
 from ringi.cli.commands.signers import accept_shown
 from ringi.config.pins import (
@@ -44,7 +45,7 @@ def trust(app: App, show: bool, revoke: bool) -> None:
     by a person at a terminal.
     """
     if show and revoke:
-        raise click.UsageError(_("Choose one: --show or --revoke"))
+        raise choose_one("--show", "--revoke")
     if revoke:
         _revoke(app)
         return

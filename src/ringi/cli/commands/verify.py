@@ -12,6 +12,7 @@ import click
 from ringi._version import __version__
 from ringi.approvals.statement import NOTES
 from ringi.cli.app import App, pass_app
+from ringi.cli.arguments import choose_one, only_with
 from ringi.cli.plan_names import PLAN
 from ringi.errors import NoSuchCommit, NotCovered, NotFound, StorageFailed
 from ringi.kernel import codec
@@ -69,18 +70,18 @@ def verify(
     and without a ledger: whose approval covers each file that differs. Exit code 6 if the mode demands more.
     """
     if sum(map(bool, (name, every, pre_receive))) > 1:
-        raise click.UsageError(_("Choose one: PLAN, RANGE, COMMIT or RUN, --all, --pre-receive"))
+        raise choose_one("PLAN", "RANGE", "COMMIT", "RUN", "--all", "--pre-receive")
     if sarif == _STANDARD_OUTPUT and app.ui.as_json:
-        raise click.UsageError(_("Choose one: --json or --sarif -"))
+        raise choose_one("--json", "--sarif -")
     app.tells_damage = True
     wanted = _RangeOptions(Mode(mode or Mode.REPORT), sarif, reviews)
     if pre_receive and reviews:
-        raise click.UsageError(_("--reviews belongs to a RANGE, a COMMIT or a RUN"))
+        raise only_with("--reviews", "RANGE, COMMIT, RUN")
     if pre_receive:
         _verify_push(app, wanted)
     elif not (name and _verify_by_notes(app, name, wanted)):
         if mode or sarif or reviews:
-            raise click.UsageError(_("--mode, --sarif and --reviews belong to a RANGE, a COMMIT or a RUN"))
+            raise only_with("--mode" if mode else "--sarif" if sarif else "--reviews", "RANGE, COMMIT, RUN")
         from ringi.cli.verify_plans import verify_plans  # noqa: PLC0415  # a clone without a ledger needs none
 
         verify_plans(app, name, every=every)

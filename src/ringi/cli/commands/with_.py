@@ -20,7 +20,7 @@ from ringi.beside.copies import find_abandoned, make_room, plan_of, remove_settl
 from ringi.beside.resume import Resumption, find_copy, is_applied, resume_from, resume_in
 from ringi.beside.words import document_of, tell_copy, tell_replaced, tell_sandbox, tell_taken
 from ringi.cli.app import App, pass_app
-from ringi.cli.arguments import require_text
+from ringi.cli.arguments import choose_one, require_text
 from ringi.cli.plan_names import PLAN
 from ringi.cli.ui import Ui
 from ringi.errors import CheckFailed, Failed, Interrupted, NoSuchProgram, NothingToDo, TooManyFiles, WorkKept
@@ -74,10 +74,8 @@ def with_(
         raise click.BadParameter(_("a check needs a command"), param_hint="--check")
     if resume is None and not command:
         raise click.UsageError(_("Which command? For example: ringi with claude"))
-    if resume is not None and carry:
-        raise click.UsageError(_("--carry belongs to a new copy, not to --resume"))
-    if resume is not None and title:
-        raise click.UsageError(_("--title belongs to a new plan, not to --resume"))
+    if resume is not None and (carry or title):
+        raise choose_one("--carry" if carry else "--title", "--resume")
     require_text(title)
     settings = app.workspace.config.beside
     session = _Session(app, agent_sandbox(app.workspace), commit=commit, title=title.strip())

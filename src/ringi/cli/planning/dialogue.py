@@ -40,14 +40,14 @@ from ringi.sessions.review import ReviewedSession, SessionReview, cancelled, exi
 from ringi.sessions.view import decision_lines, feedback_lines, pending_lines, question_lines
 
 HELP: Final = (
-    Text("A number chooses an option, and so does the letter of a decision's option: a, b …"),
-    Text("To a question, anything else is an answer in your own words."),
-    Text("A line that ends with \\ continues on the next one; pasted lines belong together."),
-    Text("/back    to the previous one; its answer stays until you give another"),
-    Text("/skip    leaves the question without an answer"),
-    Text("/quit    leaves; everything is saved, and you can resume later"),
-    Text("/cancel  ends the session for good"),
-    Text("?        this help; a space before it, or before a /, makes it an answer"),
+    ("", Text("A number chooses an option, and so does the letter of a decision's option: a, b …")),
+    ("", Text("To a question, anything else is an answer in your own words.")),
+    ("", Text("A line that ends with \\ continues on the next one; pasted lines belong together.")),
+    ("/back", Text("to the previous one; its answer stays until you give another")),
+    ("/skip", Text("leaves the question without an answer")),
+    ("/quit", Text("leaves; everything is saved, and you can resume later")),
+    ("/cancel", Text("ends the session for good")),
+    ("?", Text("this help; a space before it, or before a /, makes it an answer")),
 )
 
 Step = SessionView | int

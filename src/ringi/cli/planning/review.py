@@ -17,13 +17,13 @@ from ringi.sessions.view import review_lines
 
 _CHOICES: Final = Text("[a]pprove  [r]eject  [s]how again  [b]ack  [?]  [q]uit")
 HELP: Final = (
-    Text("a  approve: this summary becomes a run, which waits until you start it"),
-    Text("r  reject, and say what should be different; only what that changes is asked again"),
-    Text("s  show the summary again"),
-    Text("i  show word for word what the run gets"),
-    Text("b  back to the decision before"),
-    Text("c  cancel the session for good"),
-    Text("q  quit; everything is saved"),
+    ("a", Text("approve: this summary becomes a run, which waits until you start it")),
+    ("r", Text("reject, and say what should be different; only what that changes is asked again")),
+    ("s", Text("show the summary again")),
+    ("i", Text("show word for word what the run gets")),
+    ("b", Text("back to the decision before")),
+    ("c", Text("cancel the session for good")),
+    ("q", Text("quit; everything is saved")),
 )
 _COMMANDS: Final[Mapping[str, ReviewAct | None]] = {
     **KEYS,

@@ -57,7 +57,7 @@ _HELP: Final = (
     ("r", Text("reject, with words for whoever proposed it, or only with your comments")),
     ("X", Text("throw the plan away: no list shows it any more")),
     ("u", Text("take back your last change; if files changed: update to them as they are now")),
-    ("t", Text("only what changed since you last looked, or all of it again")),
+    ("t", Text("only what changed since you last looked")),
     ("T", Text("only what changed since the version that was approved last")),
     ("i", Text("everything known about the plan: risk, checks, other plans, comments")),
     ("s", Text("show the plan as it is now")),
