@@ -48,20 +48,10 @@ LANGUAGES: Final = ("en", "ja")
 
 
 # What a person uses every day, for the short help page: each line fits 80 columns in both languages.
-DAILY: Final = {
-    "init": Text("Make this folder a workspace."),
-    "with": Text("Run an agent in a copy of the project."),
-    "review": Text("Look at what it changed, and decide."),
-    "undo": Text("Restore the files to before a plan or a run."),
-    "plan": Text("Plan a change: a few questions, then a summary to approve."),
-    "run": Text("Carry out a request in small tested steps, a commit for each."),
-    "continue": Text("Go on with a run where it stopped."),
-    "status": Text("Show what is being planned and carried out."),
-    "report": Text("Show what a run did for each of its criteria."),
-    "verify": Text("Prove that the files are exactly what was approved."),
-    "why": Text("Name the approval and the request behind a line."),
-    "doctor": Text("Check that everything is well; each ✗ shows the fix."),
-}
+DAILY: Final = (
+    *("init", "with", "review", "undo", "plan", "run", "continue", "status", "report", "verify", "why"),
+    "doctor",
+)
 # All of them, in the order of `ringi help --all`. Each is in the module of its name in `cli/commands`; the
 # first line of its help is repeated here, so that the help page need not load them all.
 START: Final = {
@@ -75,24 +65,22 @@ START: Final = {
     "help": Text("Show what ringi can do, or how COMMAND is used."),
 }
 BESIDE: Final = {
-    "with": Text("Run COMMAND, usually an agent, in a copy of the project."),
+    "with": Text("Run an agent in a copy of the project."),
     "acp": Text("Run COMMAND, an agent that speaks ACP, in a copy of the project, for an editor."),
-    "review": Text(
-        "Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it."
-    ),
+    "review": Text("Look at a plan, and decide."),
     "apply": Text("Show a plan, ask, and carry it out."),
     "discard": Text("Throw a plan away: no list shows it any more, and it is never carried out."),
-    "undo": Text("Restore the files to before a plan; without PLAN, the newest that was carried out."),
+    "undo": Text("Restore the files to before a plan or a run."),
 }
 FROM_REQUEST: Final = {
-    "plan": Text("Plan a change: a few questions, the design decisions, a summary to approve."),
-    "run": Text("Carry out a request: a plan to approve, small tested steps, a commit for each, a report."),
+    "plan": Text("Plan a change: a few questions, then a summary to approve."),
+    "run": Text("Carry out a request in small tested steps, a commit for each."),
     "continue": Text("Go on with a run where it stopped."),
     "feedback": Text("Say what should be different about a run; it is never an approval."),
     "watch": Text("Carry sessions and runs on with what is said about them on a forge."),
     "cancel": Text("End a run or a planning session for good, also while another process carries it out."),
-    "status": Text("Show the open planning sessions and the runs, or one of them."),
-    "report": Text("Show the report of a run: its criteria with steps, commits and evidence."),
+    "status": Text("Show what is being planned and carried out."),
+    "report": Text("Show what a run did for each of its criteria."),
 }
 BY_SCRIPT: Final = {
     "propose": Text("Propose exact changes; nothing is written before a person approves them."),
@@ -110,8 +98,8 @@ BY_SCRIPT: Final = {
     "check": Text("Say what a document is and everything that is wrong with it."),
 }
 PROVE: Final = {
-    "verify": Text("Prove that the files are, or were at that time, exactly what a person approved."),
-    "why": Text("Name the approval, the step and the request behind a line."),
+    "verify": Text("Prove that the files are exactly what was approved."),
+    "why": Text("Name the approval and the request behind a line."),
     "sync": Text("Exchange the notes that prove approvals with a remote."),
     "log": Text("Show the events of a plan, of a planning session, or of all."),
     "metrics": Text("Show how well plans, runs and decisions go, each figure with its target."),
@@ -187,7 +175,7 @@ class RingiGroup(click.Group):
             super().format_options(ctx, formatter)
             return
         with formatter.section(_("Every day")):
-            formatter.write_dl([(name, _(text.template)) for name, text in DAILY.items()])
+            formatter.write_dl([(name, _(COMMANDS[name].template)) for name in DAILY])
         formatter.write_paragraph()
         options = "--workspace PATH  --json  --lang [en|ja]  --version  -h, --help"
         formatter.write(f"{_('Options')}: {options}\n")

@@ -57,7 +57,7 @@ def _takes_value(parameter: click.Parameter) -> bool:
 @no_cache
 @pass_app
 def plan(app: App, /, words: tuple[str, ...], **options: Any) -> None:
-    """Plan a change: a few questions, the design decisions, a summary to approve.
+    """Plan a change: a few questions, then a summary to approve.
 
     At a terminal it is a dialogue. Without one, it prints the question as JSON with exit code 3, and --answer
     continues. Everything is saved at once; nothing is executed.

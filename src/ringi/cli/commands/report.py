@@ -15,7 +15,7 @@ from ringi.runs.report import report as written
 @click.argument("run", metavar="[RUN]", type=RUN, required=False)
 @pass_app
 def report(app: App, run: str | None) -> None:
-    """Show the report of a run: its criteria with steps, commits and evidence.
+    """Show what a run did for each of its criteria.
 
     Without RUN, the newest. The same text is in .agent/runs as report.md.
     """

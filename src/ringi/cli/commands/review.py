@@ -57,7 +57,7 @@ _LIKE_A_PLAN: Final = re.compile(r"p?[0-9]+")
 @click.option("--commit", is_flag=True, help="Commit what is approved, too.")
 @click.pass_context
 def review(ctx: click.Context, plan: str | None, plain: bool, commit: bool) -> None:
-    """Look at a plan and decide: apply it, drop or edit parts of it, comment on it, reject it.
+    """Look at a plan, and decide.
 
     Without PLAN, the newest that waits. A branch, a range or the folder of another worktree
     becomes a plan first: what it changes since it left your branch. The answer has to be typed by a person at

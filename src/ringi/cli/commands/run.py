@@ -86,7 +86,7 @@ _OF_WORDS: Final = ("models", "outline", "context")
 @no_cache
 @click.pass_context
 def run(ctx: click.Context, /, words: tuple[str, ...], **given: Any) -> None:
-    """Carry out a request: a plan to approve, small tested steps, a commit for each, a report.
+    """Carry out a request in small tested steps, a commit for each.
 
     A sentence or a request file is planned first, as with ringi plan. Your checkout, index and stash stay as
     they are: the commits are on a branch of their own. Without a terminal it ends with exit code 3 where a

@@ -34,7 +34,7 @@ _MOST_RUNS: Final = 20
 )
 @pass_app
 def status(app: App, run: str | None, name: str | None) -> None:
-    """Show the open planning sessions and the runs, or one of them.
+    """Show what is being planned and carried out.
 
     Each by its id or the beginning of it. While a run is carried out, a terminal shows it live: its steps,
     the last lines of the current command, time, tokens and cost. Ctrl-C only ends the watching.

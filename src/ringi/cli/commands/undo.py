@@ -35,10 +35,11 @@ _MOST: Final = 50
 @click.option("--sign", metavar="KEY", type=click.Path(path_type=Path), help="Sign with this SSH key.")
 @click.pass_context
 def undo(ctx: click.Context, plan: str | None, commit: bool | None, sign: Path | None) -> None:
-    """Restore the files to before a plan; without PLAN, the newest that was carried out.
+    """Restore the files to before a plan or a run.
 
-    Lines written to its files since stay. If they conflict with the undo, the file is left alone and named.
-    If the plan was committed, a new commit can revert that. Of a run, the branch goes, unless it was merged.
+    Without PLAN, the newest that was carried out. Lines written to its files since stay; if they conflict
+    with the undo, the file is left alone and named. If the plan was committed, a new commit can revert that.
+    Of a run, the branch goes, unless it was merged.
     """
     app: App = ctx.obj
     if plan and (run_id := _find_run(app, plan)):

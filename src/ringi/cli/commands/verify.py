@@ -61,7 +61,7 @@ def verify(
     reviews: bool,
     pre_receive: bool,
 ) -> None:
-    """Prove that the files are, or were at that time, exactly what a person approved.
+    """Prove that the files are exactly what was approved.
 
     Without PLAN, the newest that was carried out, and every approved planning session. The log is checked,
     and every signature again.

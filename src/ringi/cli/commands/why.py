@@ -23,7 +23,7 @@ _LARGEST: Final = 64 * 1024 * 1024
 @click.argument("place", metavar="FILE:LINE")
 @pass_app
 def why(app: App, place: str) -> None:
-    """Name the approval, the step and the request behind a line.
+    """Name the approval and the request behind a line.
 
     By the notes in the repository, in any clone; where the ledger is, also the decisions that led to it. A
     line that is in no commit yet has no proof in a clone: ringi log says which plans wrote to the file.

@@ -65,7 +65,7 @@ def with_(
     resume: str | None,
     command: tuple[str, ...],
 ) -> None:
-    """Run COMMAND, usually an agent, in a copy of the project.
+    """Run an agent in a copy of the project.
 
     It edits and tests freely there; your files do not change. When it ends, the difference becomes a plan.
     claude, codex, gemini, aider and opencode need nothing more: ringi with claude
