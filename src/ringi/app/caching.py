@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ringi.errors import RingiError
 from ringi.kernel.text import Text
 from ringi.ledger.vault import SealedFiles, can_encrypt
+from ringi.models.cache import AnswerOrigin
 from ringi.sessions.plan_cache import PlanCache, accepted
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ class Caching:
         """Nothing if the model sees more than its prompt."""
         if self._why_not() or model.sees_project or model.name.startswith(_UNCACHED):
             return model
-        from ringi.models.cache import AnswerOrigin  # noqa: PLC0415  # most commands ask no model
         from ringi.models.cached import AnswerCache, CachedModel  # noqa: PLC0415
 
         answers = AnswerCache(

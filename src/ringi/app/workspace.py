@@ -32,6 +32,7 @@ from ringi.approvals.signers import (
 )
 from ringi.config.keys import Config
 from ringi.config.load import load
+from ringi.engine.run_plan import MAIN_BRANCH
 from ringi.errors import BranchRefused, Busy, LedgerOlder, NotFound, SignersForged, StorageFailed, WrongAnswer
 from ringi.forges.configured import KnownForges, reviews_of
 from ringi.kernel.fs import OsFileSystem
@@ -44,6 +45,7 @@ from ringi.ledger.event import EventSink, LoggedEvent
 from ringi.ledger.events import PendingProjections
 from ringi.ledger.subject import is_session
 from ringi.models.configured import budget_of, choose, mask_of
+from ringi.models.open_calls import OpenCalls
 from ringi.plans.document import OPEN, PlanDocument
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.place import run_of
@@ -51,6 +53,10 @@ from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
 from ringi.runs.configured_tools import outside_tools
 from ringi.tree.action_spec import CheckFailure, PlannedChecks
+from ringi.tree.commands import commands_in
+from ringi.tree.copy_layout import branch_of
+from ringi.tree.snapshot import Snapshots
+from ringi.tree.supervisors import supervisors_in
 from ringi.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -65,7 +71,6 @@ if TYPE_CHECKING:
     from ringi.forges.watch import Round
     from ringi.forges.watch_project import WatchEvent
     from ringi.metrics.document import Metrics
-    from ringi.models.open_calls import OpenCalls
     from ringi.models.prompt import Budget, LanguageModel, Prompt
     from ringi.models.usage import TokenUsage
     from ringi.plans.check import CheckRunner
@@ -84,7 +89,6 @@ if TYPE_CHECKING:
     from ringi.tree.commands import Commands
     from ringi.tree.commits import GitCommits
     from ringi.tree.copy import WorkCopy
-    from ringi.tree.snapshot import Snapshots
 
 Progress = Callable[[Text], None]
 """Reports a slow step to the person."""
@@ -199,8 +203,6 @@ class Workspace:
     # ------------------------------------------------------------------ files and git
 
     def snapshots(self) -> "Snapshots":
-        from ringi.tree.snapshot import Snapshots
-
         return Snapshots(self.places.state, self.places.root)
 
     def snapshot_id(self) -> str:
@@ -230,7 +232,6 @@ class Workspace:
     def code(self) -> "CodeContext":
         """Reads the project for whoever plans a change to it."""
         from ringi.project.code_context import SnapshotContext
-        from ringi.tree.snapshot import Snapshots
 
         places = self.own_places
         return SnapshotContext(
@@ -248,9 +249,6 @@ class Workspace:
 
     def base_branch(self) -> str:
         """What a run would begin from."""
-        from ringi.engine.run_plan import MAIN_BRANCH
-        from ringi.tree.copy_layout import branch_of
-
         return branch_of(self.own_places.root) or MAIN_BRANCH
 
     def requests(self) -> Iterable[str]:
@@ -267,8 +265,6 @@ class Workspace:
 
     @cached_property
     def commands(self) -> "Commands":
-        from ringi.tree.commands import commands_in
-
         return commands_in(self.places.root, self.places, self.config, self.environment)
 
     @cached_property
@@ -390,8 +386,6 @@ class Workspace:
     @cached_property
     def open_calls(self) -> "OpenCalls":
         """By session: what a call took whose answer is not saved yet. A killed process leaves it there."""
-        from ringi.models.open_calls import OpenCalls
-
         return OpenCalls(self.own_places.state)
 
     def working_on(self, session_id: str) -> AbstractContextManager[None]:
@@ -587,8 +581,6 @@ _OF_THE_FILES: Final = ("commands", "check", "tools", "commits", "repository", "
 
 
 def _supervisors(places: Places) -> list[tuple[int, str, str]]:
-    from ringi.tree.supervisors import supervisors_in
-
     return supervisors_in(places.copies)
 
 

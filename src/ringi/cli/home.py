@@ -10,8 +10,12 @@ import msgspec
 from ringi.app.lists import is_cut_off, open_runs, session_refs
 from ringi.cli.app import App
 from ringi.cli.ui import cut, terminal_columns, width
+from ringi.engine.instruction import title_of
+from ringi.engine.run_state import RunPhase
 from ringi.errors import NotFound
+from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.lines import Line
+from ringi.kernel.process.ancestors import process_start
 from ringi.kernel.text import Text, translate, visible
 from ringi.plans import words
 from ringi.plans.document import PlanDocument, PlanRef, PlanStatus
@@ -19,6 +23,7 @@ from ringi.plans.overlaps import find_shared_files
 from ringi.plans.waiting_view import format_shared, standing, waiting_lines
 from ringi.plans.words import age
 from ringi.policy.risk_level import Risk
+from ringi.tree.tree import Tree, find_differing
 
 if TYPE_CHECKING:
     from ringi.app.lists import RunRef
@@ -136,9 +141,6 @@ def _show_plan(app: App, ref: PlanRef, document: PlanDocument) -> None:
 
 def _stale(app: App, document: PlanDocument) -> list[str]:
     """Files that changed since the proposer saw them."""
-    from ringi.kernel.fs import OsFileSystem  # noqa: PLC0415  # only if a plan waits
-    from ringi.tree.tree import Tree, find_differing  # noqa: PLC0415
-
     touched = [file for spec in document.state.action_specs if spec.validated for file in spec.touched]
     return find_differing(Tree(OsFileSystem(), app.places.root), touched)
 
@@ -228,8 +230,6 @@ def _show_planning(app: App, planning: "Sequence[SessionRef]") -> None:
 def _show_runs(app: App, runs: "Sequence[RunRef]") -> None:
     if not runs:
         return
-    from ringi.engine.instruction import title_of  # noqa: PLC0415
-    from ringi.engine.run_state import RunPhase  # noqa: PLC0415  # only if there is one
     from ringi.runs.report import PHASE  # noqa: PLC0415
     from ringi.runs.view import next_command, with_progress  # noqa: PLC0415
 
@@ -305,8 +305,6 @@ def _session(record: dict[str, Any], folder: Path, saved_at: float) -> Session |
 
 
 def _runs(supervisor: object) -> bool:
-    from ringi.kernel.process.ancestors import process_start  # noqa: PLC0415  # only if there is a copy
-
     match supervisor:
         case {"pid": int(pid), "start": str(start)}:
             return process_start(pid) == start

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -15,6 +15,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from ringi._version import __version__
+from ringi.approvals.person import OverMcp
 from ringi.errors import BadDocument, RingiError
 from ringi.kernel.codec import canonical
 from ringi.kernel.document import Document
@@ -33,9 +34,7 @@ from ringi.mcp.wait import SessionNow, WaitForModel, WaitForPerson
 from ringi.mcp.worker import Opening, Talk, Worker, Workers, run
 from ringi.plans.document import title_of
 from ringi.sessions.document import ApprovalPending
-
-if TYPE_CHECKING:
-    from ringi.approvals.person import OverMcp
+from ringi.tree.supervisors import supervisors_in
 
 _LONGEST_LABEL: Final = 100
 _QUIET_SEC: Final = 60.0
@@ -251,11 +250,8 @@ def _surroundings(options: ServerOptions) -> ServerContext:
     )
 
 
-def client_below(above: Sequence[Ancestor], options: ServerOptions) -> "OverMcp":
+def client_below(above: Sequence[Ancestor], options: ServerOptions) -> OverMcp:
     """Who calls: what is above the server when it starts counts, also after it ended."""
-    from ringi.approvals.person import OverMcp  # noqa: PLC0415  # after a client was greeted
-    from ringi.tree.supervisors import supervisors_in  # noqa: PLC0415  # as above
-
     copies = places_of(find_root(options.start), options.environment).copies
     return OverMcp(options.environment, lambda: supervisors_in(copies), lambda: above)
 

@@ -13,6 +13,7 @@ from ringi.errors import NoExtra, Unreadable
 from ringi.kernel.process.installation import extending_command
 from ringi.kernel.process.wire import claim_wire
 from ringi.kernel.text import Text, why_failed
+from ringi.mcp.handshake import Handshake
 
 _CHUNK: Final = 65536
 _LAST_WORDS_SEC: Final = 5.0
@@ -26,8 +27,6 @@ def serve(environment: Mapping[str, str], start: Path, label: str) -> bool:
     """Until the client leaves. False if the protocol failed. Raises NoExtra."""
     if find_spec("mcp") is None:
         raise NoExtra(what=Text("The MCP server"), extra="mcp", command=extending_command("mcp"))
-    from ringi.mcp.handshake import Handshake  # noqa: PLC0415  # not for the relay of a sandbox
-
     wire = claim_wire()
     handshake = Handshake(wire)
     from ringi.mcp.server import ServerOptions  # noqa: PLC0415  # the SDK takes most of a second to load

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -17,7 +17,6 @@ from ringi.cli.ui import Ui, cut
 from ringi.errors import BadAnswer, BadAnswers, Interrupted, NotAsked, RingiError, SessionRace
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text
-from ringi.runs.role_planner import Planner
 from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
@@ -43,6 +42,9 @@ from ringi.sessions.view import (
     work_lines,
 )
 
+if TYPE_CHECKING:
+    from ringi.runs.role_planner import Planner
+
 _LEAST_TITLE: Final = 12
 
 
@@ -56,7 +58,11 @@ def interactive_or_json(app: App) -> bool:
 
 class Driver(SessionInReview):
     def __init__(
-        self, app: App, session_id: str, planner: Planner | None = None, offer: CachedPlanOffer | None = None
+        self,
+        app: App,
+        session_id: str,
+        planner: "Planner | None" = None,
+        offer: CachedPlanOffer | None = None,
     ) -> None:
         """A planner brings what is due from an agent; `offer` could have been used instead."""
         super().__init__(app.workspace, session_id)
@@ -73,7 +79,7 @@ class Driver(SessionInReview):
             return self._plan(self._planner)
         return self._work() if isinstance(view.pending, WorkPending) else view
 
-    def _plan(self, planner: Planner) -> SessionView:
+    def _plan(self, planner: "Planner") -> SessionView:
         """By whoever has that role; if that fails, the model goes on."""
         self.ui.line(Text("{who} plans", who=planner.who), style=Style.FAINT)
         try:
