@@ -105,9 +105,6 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── RevisionExpired       nobody approved a revision of a plan in time
 │   ├── ChangeRejected        a change plan that a person rejected
 │   └── GrantRefused          a standing approval that does not cover it
-│       ├── GrantExpired      its end date has passed
-│       ├── GrantSpent        its budget is used up
-│       └── GrantRevoked      a person took it back
 ├── Refused             6     validation or a gate said no
 │   ├── NotCovered            a range has changes that nobody provably approved
 │   ├── PathRefused
@@ -119,7 +116,6 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── AlreadyDone       a plan that was carried out
 │   │   │   └── AlreadyUndone   and taken back
 │   │   └── NotNow            a plan that must be somewhere else first
-│   ├── EmptyPlan             a plan without text
 │   ├── BadInstruction        a planning session cannot begin with it
 │   ├── BadAnswer             it does not answer the question
 │   ├── BadFeedback           words that cannot be taken as feedback
@@ -136,7 +132,6 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   │   └── UnacceptedList  a line that does not count in this workspace
 │   │   ├── SignatureNeeded   a typed answer, where only a signature counts
 │   │   │   └── SignerNeeded  it changes whose signatures count
-│   │   ├── WrongNamespace    made for another purpose than an approval
 │   │   └── BadSignature      not a signature of these bytes
 │   ├── ReviewRefused         a yes on a forge that does not count
 │   ├── NoSigners             only signatures would count, and nobody could sign
@@ -869,24 +864,6 @@ class ChangeRejected(NotGranted):
 class GrantRefused(NotGranted):
     code = "grant_refused"
     message = "Standing approval {grant} does not cover this: {why}"
-    hint = "A person decides: ringi review {plan}"
-
-
-class GrantExpired(GrantRefused):
-    code = "grant_expired"
-    message = "Standing approval {grant} ended at {when}."
-    hint = "A person decides: ringi review {plan}; or makes another one: ringi grant new"
-
-
-class GrantSpent(GrantRefused):
-    code = "grant_spent"
-    message = "Standing approval {grant} does not have enough budget left: {why}"
-    hint = "A person decides: ringi review {plan}; or makes another one: ringi grant new"
-
-
-class GrantRevoked(GrantRefused):
-    code = "grant_revoked"
-    message = "Standing approval {grant} was revoked at {when}."
     hint = "A person decides: ringi review {plan}; or makes another one: ringi grant new"
 
 
@@ -970,12 +947,6 @@ class UnfitSpecs(Refused):
     code = "unfit_specs"
     message = "Nothing was proposed: {why}"
     hint = "Fix it and propose it again; nothing was stored."
-
-
-class EmptyPlan(Refused):
-    code = "empty_plan"
-    message = "A plan needs a text that says what it is about."
-    hint = "Its first line becomes the title."
 
 
 class BadInstruction(Refused):
@@ -1065,12 +1036,6 @@ class SignerNeeded(SignatureNeeded):
     code = "signer_needed"
     message = "Whose signatures count changes only with a signature by a key that counts now."
     hint = "Sign it with such a key: {command}"
-
-
-class WrongNamespace(SignatureRefused):
-    code = "wrong_namespace"
-    message = "The signature was made for {found}, not for {wanted}."
-    hint = "Sign it again with: ringi approve PLAN --sign KEY"
 
 
 class BadSignature(SignatureRefused):

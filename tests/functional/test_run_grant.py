@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ringi.approvals.document import ProofKind
 from ringi.approvals.grant_document import GrantScope, count_uses
 from ringi.engine.run_state import RunPhase
-from ringi.errors import BadGrant, GrantSpent, NoChannel, NotFound, UnlistedKey, WrongAnswer
+from ringi.errors import BadGrant, GrantRefused, NoChannel, NotFound, UnlistedKey, WrongAnswer
 from ringi.kernel import codec
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.approve import subject_now, use_grant
@@ -328,7 +328,7 @@ def test_two_at_once_do_not_share_the_last_step(desk: RunDesk):
         for plan_id in plans:
             workspace.of_plan(plan_id).plan.request_approval(plan_id)
     grant = desk.grant(desk.key(), terms={"steps": 1})
-    barrier, refused = threading.Barrier(2), list[GrantSpent]()
+    barrier, refused = threading.Barrier(2), list[GrantRefused]()
 
     def use(plan_id: str) -> None:
         with desk.open() as workspace:
@@ -341,7 +341,7 @@ def test_two_at_once_do_not_share_the_last_step(desk: RunDesk):
             barrier.wait()
             try:
                 use_grant(there, stored, grant, asked, codec.canonical(subject))
-            except GrantSpent as error:
+            except GrantRefused as error:
                 refused.append(error)
 
     threads = [threading.Thread(target=use, args=(plan_id,)) for plan_id in plans]

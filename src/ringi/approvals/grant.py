@@ -37,10 +37,7 @@ from ringi.engine.run_state import StepStatus
 from ringi.errors import (
     Ambiguous,
     BadGrant,
-    GrantExpired,
     GrantRefused,
-    GrantRevoked,
-    GrantSpent,
     NoChannel,
     NotFound,
     SignatureRefused,
@@ -396,11 +393,11 @@ def _outside(workspace: Workspace, scope: GrantScope, specs: Sequence[ActionSpec
 
 
 def _require_time(workspace: Workspace, standing: StoredGrant, plan: str) -> None:
-    name, subject, now = standing.grant.id[:GRANT_SHOWN], _subject(standing.grant), workspace.clock.now()
+    subject, now = _subject(standing.grant), workspace.clock.now()
     if revoked_at := standing.revoked_at or _find_revocation(workspace, standing.grant, plan):
-        raise GrantRevoked(grant=name, plan=plan, when=revoked_at)
+        _refuse(standing.grant.id, Text("it was revoked at {when}", when=revoked_at), plan)
     if subject.expires_at < now:
-        raise GrantExpired(grant=name, plan=plan, when=subject.expires_at)
+        _refuse(standing.grant.id, Text("it ended at {when}", when=subject.expires_at), plan)
     if now < subject.created_at:  # whoever signed it, or this machine, has a wrong clock
         _refuse(
             standing.grant.id,
@@ -424,12 +421,12 @@ def _require_left(workspace: Workspace, standing: StoredGrant, use: _Use, plan: 
     uses, terms = count_uses(state.uses, use.step_id), state.scope.run
     if terms and len(uses) >= terms.steps:
         why = Text("steps used up: {count} of {most}", count=len(uses), most=terms.steps)
-        raise GrantSpent(grant=standing.grant.id[:GRANT_SHOWN], plan=plan, why=why)
+        _refuse(standing.grant.id, why, plan)
     files = state.scope.files_total - sum(past.files for past in uses)
     lines = state.scope.lines_total - sum(past.lines for past in uses)
     if terms and use.lines > lines:
         why = Text("lines needed: {count}, left: {left}", count=use.lines, left=max(lines, 0))
-        raise GrantSpent(grant=standing.grant.id[:GRANT_SHOWN], plan=plan, why=why)
+        _refuse(standing.grant.id, why, plan)
     if use.files > files or use.lines > lines:
         why = Text(
             "{files} files and {lines} lines are needed, {left_files} and {left_lines} are left",
@@ -438,7 +435,7 @@ def _require_left(workspace: Workspace, standing: StoredGrant, use: _Use, plan: 
             left_files=max(files, 0),
             left_lines=max(lines, 0),
         )
-        raise GrantSpent(grant=standing.grant.id[:GRANT_SHOWN], plan=plan, why=why)
+        _refuse(standing.grant.id, why, plan)
 
 
 def _require_signed(workspace: Workspace, grant: Grant, plan: str) -> None:

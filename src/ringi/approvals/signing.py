@@ -23,7 +23,6 @@ from ringi.errors import (
     SigningFailed,
     UnacceptedList,
     UnlistedKey,
-    WrongNamespace,
 )
 from ringi.kernel.process.environment import SYSTEM_PATH
 from ringi.kernel.text import Text
@@ -86,7 +85,7 @@ class Signatures(Protocol):
     def signer(self, message: bytes, signature: str, lists: Sequence[SignerList] | None = None) -> Signer:
         """Who signed, by these lists, or by those that count in the workspace.
 
-        Raises UnlistedKey, WrongNamespace or BadSignature, or SignatureUnchecked.
+        Raises UnlistedKey, BadSignature or SignatureUnchecked.
         """
 
     def requires_signature(self) -> bool:
@@ -127,7 +126,9 @@ class SshSignatures:
         envelope = parse_signature(signature)
         if envelope.namespace != namespace.encode():
             found = envelope.namespace[:_MAX_SHOWN].decode("utf-8", "backslashreplace")
-            raise WrongNamespace(found=found, wanted=namespace)
+            raise BadSignature(
+                why=Text("it was made for {found}, not for {wanted}", found=found, wanted=namespace)
+            )
         program = shutil.which("ssh-keygen", path=self._path)
         if program is None:
             raise SignatureUnchecked(why=Text("ssh-keygen is not installed"))

@@ -14,7 +14,6 @@ from ringi.approvals.who import actor_at, refuse_agent, require_own, require_set
 from ringi.errors import (
     ChangeFixed,
     ChangeRejected,
-    EmptyPlan,
     NotFound,
     PathRefused,
     PlanChanged,
@@ -22,6 +21,7 @@ from ringi.errors import (
     Superseded,
     UnfitSpecs,
 )
+from ringi.kernel.text import Text
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import StepOf
 from ringi.plans.calls import bind_calls, with_misfits
@@ -110,7 +110,7 @@ def new_plan(
 ) -> PlanDocument:
     title = title_of(content)
     if not title:
-        raise EmptyPlan
+        raise UnfitSpecs(why=Text("a plan needs a text, whose first line becomes its title"))
     requester = requester or workspace.person.requester()
     plan = Plan(
         id=plan_id or workspace.ids(),

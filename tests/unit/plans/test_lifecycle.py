@@ -14,11 +14,11 @@ from ringi.errors import (
     Ambiguous,
     BadDocument,
     BadTransition,
-    EmptyPlan,
     InvalidSpecs,
     NotApproved,
     NotFound,
     NothingToUndo,
+    UnfitSpecs,
 )
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
@@ -197,7 +197,7 @@ def test_failed_validation_stays_in_review_and_cannot_be_requested(ws, root: Pat
 @pytest.mark.req("PT-13")
 def test_a_plan_without_words_or_specs_is_no_plan(ws):
     for content in ("", "\n \n", "#"):
-        with pytest.raises(EmptyPlan):
+        with pytest.raises(UnfitSpecs):
             ws.plan.propose(content)
     assert ws.plan.list() == []
     plan_id = ws.plan.propose("Only words")

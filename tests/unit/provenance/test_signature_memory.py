@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ringi.approvals.signing import Signer, SignerList, SshSignatures
-from ringi.errors import BadSignature, SignatureRefused, UnlistedKey, WrongNamespace
+from ringi.errors import BadSignature, SignatureRefused, UnlistedKey
 from ringi.provenance.signature_memory import RememberedSignatures
 from tests.fakes.signing import RealKey
 
@@ -67,7 +67,7 @@ def test_anything_else_is_asked_again_and_refused(key: RealKey, tmp_path: Path) 
         memory.signer_at(MESSAGE.encode(), signature, [], AT)
     with pytest.raises(SignatureRefused):
         memory.signer_at(MESSAGE.encode(), signature, [listing(key, 'namespaces="git"')], AT)
-    with pytest.raises(WrongNamespace):
+    with pytest.raises(BadSignature):
         memory.signer_at(MESSAGE.encode(), signature, [listing(key)], AT, "git")
     assert asked.asked == 4
     memory.save()
