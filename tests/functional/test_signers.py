@@ -262,7 +262,7 @@ def test_verify_names_what_was_typed_although_only_signatures_counted(desk: Desk
         rewire(workspace, signatures=kept)
         found = verify_plan(workspace, plan_id)
         assert not found.proven
-        assert "it was typed when only signatures counted" in found.problems[0]
+        assert "it was given without a signature when only signatures counted" in found.problems[0]
 
 
 # --- changing that --------------------------------------------------------------------------------

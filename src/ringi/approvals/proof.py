@@ -53,7 +53,7 @@ YES: Final = frozenset(["a", "y", "yes", "はい"])
 """What counts as a yes if the risk is not high."""
 TYPED_LENGTH: Final = 6
 """How many characters of the digest must be typed for a high risk."""
-ELSE: Final = Text("the answer was given for something else than what is there now")
+ELSE: Final = Text("it was given for something else than what is there now")
 
 
 class StatementContext(NamedTuple):
@@ -267,7 +267,7 @@ def signer_now(workspace: Workspace, record: ProofRecord, digest: str) -> Signer
     if not record.statement or not record.signature:
         raise BadSignature(why=Text("there is none"))
     if read_predicate(record.statement).digest != digest:
-        raise BadSignature(why=Text("it was made for something else"))
+        raise BadSignature(why=ELSE)
     try:
         return workspace.signatures.signer(record.statement.encode(), record.signature)
     except UnlistedKey as error:
@@ -282,7 +282,7 @@ def _unlike(said: Approved, wanted: RequiredStatement) -> Text | None:
     if said.act is not wanted.act:
         return Text("it was signed to {act}, not to {wanted}", act=str(said.act), wanted=str(wanted.act))
     if said.digest != wanted.digest:
-        return Text("it was signed for something else than what is there now")
+        return ELSE
     if said.approver != wanted.approver:
         return Text("it was signed in the name of {name}", name=said.approver)
     if said.note != wanted.note:

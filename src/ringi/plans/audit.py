@@ -76,7 +76,7 @@ def _reasons(facts: SubjectFacts, approval: Approval) -> Iterator[Text]:
     if given_for is not None:
         yield _other(facts, given_for)
     if bound.workspace != facts.store.workspace_id():
-        yield Text("it was given in another workspace")
+        yield Text("it was given for another workspace")
     if bound.expires_at not in {None, approval.expires_at}:
         yield Text("it says otherwise how long it lasts")
     event = facts.events.get(approval.evidence)
@@ -117,11 +117,7 @@ def _proof(facts: SubjectFacts, approval: Approval, bound: Bound, event: Event |
         on_forge = record.kind is ProofKind.REVIEW
         yield from _check_review(facts, approval, bound) if on_forge else _check_typed(approval)
         if event and _rule_at(facts.store, event.seq) is RequiredProof.SIGNED:
-            yield (
-                Text("it was given on a forge when only signatures counted")
-                if on_forge
-                else Text("it was typed when only signatures counted")
-            )
+            yield Text("it was given without a signature when only signatures counted")
 
 
 def _check_typed(approval: Approval) -> Iterator[Text]:
@@ -145,12 +141,12 @@ def _check_review(facts: SubjectFacts, approval: Approval, bound: Bound) -> Iter
         else:
             terms = document.forge or None
         if review.how is not ReviewHow.COMMENT or review.item != (terms.item if terms else UNSET):
-            yield Text("it was given elsewhere on the forge than where the run was asked for")
+            yield Text("it was given elsewhere on the forge than where it was asked for")
     elif isinstance(document, ApprovalSubject) and document.step and document.kind is Act.EXECUTE:
         terms = _run_terms(facts, document.step.run_id)
         commit = (document.commit.offered if document.commit else "") or "?"
         if review.item.kind is not ItemKind.CHANGE or not review.commit:
-            yield Text("it was given elsewhere on the forge than where it was offered")
+            yield Text("it was given elsewhere on the forge than where it was asked for")
     if terms is None or terms.project != review.project:
         yield Text("it was given for another project, or for what nobody approves on a forge")
     if review.step_commit != commit:
@@ -236,7 +232,7 @@ def _unlike_before(
         yield Text("what it says was approved was changed")
         return
     if said.workspace != facts.store.workspace_id():
-        yield Text("it was given in another workspace")
+        yield Text("it was given for another workspace")
     if said.replaces != (codec.digest(codec.canonical(before)) if before else ""):
         yield Text("it does not follow the one before it")
     if record.kind is ProofKind.SIGNED:
@@ -248,7 +244,7 @@ def _unlike_before(
     elif not (before and said.lists == before.lists and said.proof is RequiredProof.SIGNED):
         yield Text("nobody was asked")
     if signature_needed(before, RequiredProof.ANY):
-        yield Text("it was typed when only signatures counted")
+        yield Text("it was given without a signature when only signatures counted")
 
 
 # Standing approvals.
@@ -284,13 +280,13 @@ def _grant(
     elif (whole.id, whole.workspace) != (grant.id, facts.store.workspace_id()):
         yield Text("it was given for another workspace")
     if codec.digest(grant.subject.encode()) != grant.digest:
-        yield Text("what it says was signed was changed")
+        yield Text("it is not what was signed")
     yield from _signature(facts, grant.proof, (SignedAct.GRANT, grant.digest, grant.approver, ""))
     hash_, used_at = codec.digest(codec.canonical(grant)), event.seq if event else 0
     about = [logged.event for logged in facts.store.events(grant.id)]
     given = [one for one in about if one.event is EventKind.GRANTED and one.evidence == hash_]
     if not given or (event and given[0].seq > used_at):
-        yield Text("the log did not have it then")
+        yield Text("the log does not have it")
     revoked = [one for one in about if one.event is EventKind.GRANT_REVOKED and one.document == hash_]
     if revoked and revoked[0].seq < used_at:
         yield Text("it had been revoked")

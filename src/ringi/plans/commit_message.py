@@ -27,8 +27,6 @@ def proper_message(message: str) -> str:
     # Git prints it without filtering.
     if any(map(_controls, text)):
         raise NoCommit(why=Text("its message holds control characters"))
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise NoCommit(why=Text("its message holds half a character"))
     if len(text.encode()) > LONGEST:
         raise NoCommit(why=Text("its message is longer than {limit} bytes", limit=LONGEST))
     if any(map(_OURS.match, lines)):
@@ -37,10 +35,12 @@ def proper_message(message: str) -> str:
 
 
 def _controls(character: str) -> bool:
-    """Whether it controls the terminal or the direction of text."""
+    """Whether it controls the terminal or the direction of text, or is half a character."""
     if character in "\n\t":
         return False
-    return unicodedata.category(character) == "Cc" or unicodedata.bidirectional(character) in _DIRECTING
+    return (
+        unicodedata.category(character) in {"Cc", "Cs"} or unicodedata.bidirectional(character) in _DIRECTING
+    )
 
 
 def step_message(title: str, body: str, assisted_by: Sequence[str]) -> str:

@@ -119,7 +119,7 @@ def effects_of(spec: ActionSpec, look: Look, rules: Rules, *, based: bool = Fals
 def _after_bytes(spec: ActionSpec, found: SeenFile | None, *, based: bool) -> bytes | None:
     if spec.kind is SpecKind.DELETE:
         if found is None and not based:
-            raise Invalid(Text("there is no such file to delete"))
+            raise Invalid(Text("it is not there"))
         return None
     if spec.kind is SpecKind.CREATE and found is not None and not based:
         raise Invalid(Text("the file exists; use write to overwrite it"))
@@ -137,7 +137,7 @@ def _of_move(spec: ActionSpec, look: Look, rules: Rules, *, based: bool) -> tupl
         raise Invalid(Text("it is moved to where it is"))
     found, there = look(spec.path), look(target)
     if found is None:
-        raise Invalid(Text("there is no such file to move"))
+        raise Invalid(Text("it is not there"))
     if there is not None and not based:
         raise Invalid(Text("{path} exists, and nothing is moved onto it", path=target))
     moved = _state(spec, found, found.data, rules)

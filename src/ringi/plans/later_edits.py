@@ -33,7 +33,7 @@ _WHY: Final[Mapping[Clash, Text]] = {
     Clash.DELETED_BY_THEIRS: Text("the plan made it, and it was changed since"),
 }
 _NOT_A_FILE: Final = Text("it is something else now")
-_LOST: Final = Text("the bytes to merge are no longer kept")
+_LOST: Final = Text("the replaced bytes are no longer kept")
 
 
 class Back(NamedTuple):

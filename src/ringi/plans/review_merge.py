@@ -149,7 +149,7 @@ def decision_of(
         return None if made is None else (conflict, made)
     side = _TAKEN[choice.act]
     if side is Taken.BOTH and not conflict.in_lines:
-        prompter.say(Text("Both cannot be had: take yours [<] or theirs [>]."), Style.WARNING)
+        prompter.say(Text("It has no lines: take yours [<] or theirs [>]."), Style.WARNING)
         return None
     return conflict, side
 
@@ -157,7 +157,7 @@ def decision_of(
 def _edit(plan: ReviewedPlan, prompter: PlanPrompter, conflict: OpenConflict) -> bytes | None:
     """One line in place; more of them, the person's and then the proposer's, in their editor."""
     if not conflict.mine and not conflict.theirs:
-        prompter.say(Text("It has no lines to edit: take yours [<] or theirs [>]."), Style.WARNING)
+        prompter.say(Text("It has no lines: take yours [<] or theirs [>]."), Style.WARNING)
         return None
     made: bytes | None = None
     if len(conflict.mine) == len(conflict.theirs) == 1:

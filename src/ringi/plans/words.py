@@ -73,8 +73,10 @@ _REASONS: Final[Mapping[RiskCode, Callable[[str, str], Text]]] = {
     RiskCode.HIDDEN_NAME: lambda _, path: Text(
         "the name {path} holds characters that hide something", path=path
     ),
-    RiskCode.UNSHOWN: lambda path, _: Text("{path} is not text, so its content is not shown", path=path),
-    RiskCode.BINARY: lambda path, _: Text("{path} is not text: nobody has seen its content", path=path),
+    **dict.fromkeys(
+        (RiskCode.UNSHOWN, RiskCode.BINARY),
+        lambda path, _: Text("{path} is not text, so its content is not shown", path=path),
+    ),
     RiskCode.CRITICAL_SOURCE: lambda _, path: Text("{path} is critical, and is renamed or copied", path=path),
     RiskCode.COMMAND: lambda _, subject: Text("{subject} runs in your workspace", subject=subject),
     RiskCode.FOREIGN_COMMAND: lambda _, subject: Text(

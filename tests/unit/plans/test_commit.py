@@ -243,7 +243,7 @@ def test_a_wish_while_somebody_is_asked_ends_the_request(ws: Workspace):
         ("", "empty"), (" \n\t\n", "empty"), ("a\0b", "control characters"),
         ("a\x1b[31mb", "control characters"), ("a\x9bb", "control"), ("a\rb", "control"),
         ("a\u202eb", "control"), ("a\u2066b", "control"),
-        ("half \ud83d", "half a character"),
+        ("half \ud83d", "control characters"),
         ("x" * (LONGEST + 1), "longer"), ("T\n\nRingi-Plan: 1", "begins with Ringi-"),
         ("T\n\n  ringi-approval: 1", "begins with Ringi-"),
     ],
