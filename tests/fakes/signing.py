@@ -30,7 +30,8 @@ class MadeUpKeys:
         self.asked += 1
         key, namespace, mark = signature.split(" ")
         if namespace != NAMESPACE:
-            raise BadSignature(why=Text("it was made for something else"))
+            why = Text("it was made for {found}, not for {wanted}", found=namespace, wanted=NAMESPACE)
+            raise BadSignature(why=why)
         if key not in self.listed:
             raise UnlistedKey(key=key, lists=("the list",))
         if mark != _mark(key, namespace, message):
