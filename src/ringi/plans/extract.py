@@ -34,8 +34,6 @@ class Unplaced(Document, frozen=True):
 
 
 class Extraction(Document, frozen=True):
-    """What a plan's text asks for."""
-
     specs: tuple[ActionSpec, ...]
     """In the order of the text."""
     unplaced: tuple[Unplaced, ...]
