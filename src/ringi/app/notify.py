@@ -3,12 +3,12 @@
 import contextlib
 import os
 import select
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ringi.kernel.process.environment import find_program
 from ringi.kernel.text import Text, visible
 
 _BELL: Final = b"\a"
@@ -35,7 +35,7 @@ def notify(how: str, words: Text | str, *, environment: Mapping[str, str], outpu
 def _on_desktop(words: str, environment: Mapping[str, str]) -> bool:
     names = ("notify-send", "osascript")
     for name in names if sys.platform != "darwin" else names[::-1]:
-        if program := shutil.which(name, path=environment.get("PATH", os.defpath)):
+        if program := find_program(name, environment):
             argv = _send(program, words) if name == "notify-send" else _script(program, words)
             return _ran(argv, environment)
     return False

@@ -24,7 +24,7 @@ from ringi.errors import (
     UnacceptedList,
     UnlistedKey,
 )
-from ringi.kernel.process.environment import SYSTEM_PATH
+from ringi.kernel.process.environment import SYSTEM_PATH, find_program
 from ringi.kernel.text import Text
 
 _BEGIN: Final = "-----BEGIN SSH SIGNATURE-----"
@@ -158,19 +158,24 @@ class SshSignatures:
         )
 
 
+def _keygen(key: Path, environment: Mapping[str, str]) -> str:
+    found = find_program("ssh-keygen", environment)
+    if found is None:
+        raise SigningFailed(key=str(key), why=Text("ssh-keygen is not installed"))
+    return found
+
+
 def fingerprint(path: Path, key: str, environment: Mapping[str, str]) -> str:
     """Of the public key read from the path. Raises SigningFailed if it is not one."""
     try:
         shown = subprocess.run(
-            ["ssh-keygen", "-l", "-E", "sha256", "-f", "-"],
-            env={"PATH": environment.get("PATH", ""), "LC_ALL": "C"},
+            [_keygen(path, environment), "-l", "-E", "sha256", "-f", "-"],
+            env={"LC_ALL": "C"},
             input=f"{key}\n".encode("ascii"),
             capture_output=True,
             timeout=_CHECK_SEC,
             check=False,
         )
-    except FileNotFoundError:
-        raise SigningFailed(key=str(path), why=Text("ssh-keygen is not installed")) from None
     except subprocess.TimeoutExpired:
         why = Text("ssh-keygen did not end within {seconds} seconds", seconds=int(_CHECK_SEC))
         raise SigningFailed(key=str(path), why=why) from None
@@ -192,7 +197,7 @@ def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:
     never = {"SSH_ASKPASS_REQUIRE": "never"} if seated and "SSH_ASKPASS_REQUIRE" not in environment else {}
     try:
         made = subprocess.run(
-            ["ssh-keygen", "-Y", "sign", "-n", NAMESPACE, "-f", str(key)],
+            [_keygen(key, environment), "-Y", "sign", "-n", NAMESPACE, "-f", str(key)],
             env={**environment, **never},
             input=message,
             stdout=subprocess.PIPE,
@@ -201,8 +206,6 @@ def sign(key: Path, message: bytes, environment: Mapping[str, str]) -> str:
             timeout=_SIGN_SEC,
             check=False,
         )
-    except FileNotFoundError:
-        raise SigningFailed(key=str(key), why=Text("ssh-keygen is not installed")) from None
     except OSError as error:
         raise SigningFailed(key=str(key), why=error.strerror or str(error)) from None
     except subprocess.TimeoutExpired:

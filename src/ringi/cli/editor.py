@@ -1,7 +1,6 @@
 """Edit a copy of a file in the person's own editor."""
 
 import shlex
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from ringi.errors import NoSuchProgram, StorageFailed
+from ringi.kernel.process.environment import find_program
 from ringi.kernel.text import Text, why_failed
 from ringi.plans.edits import LONGEST_NAME
 
@@ -55,7 +55,8 @@ def _at_line(editor: str, file: str, line: int) -> list[str]:
 def edit(path: str, new: bytes, environment: Mapping[str, str], line: int = 0) -> tuple[bytes, int]:
     """Returns the edited content and the editor's exit code; a line counts from 1."""
     words = _words(environment.get("VISUAL") or environment.get("EDITOR") or _USUAL)
-    if shutil.which(words[0], path=environment.get("PATH")) is None:
+    program = find_program(words[0], environment)
+    if program is None:
         raise NoSuchProgram(name=words[0])
     try:
         # In a folder of its own the copy keeps the file's name, from which editors tell the language.
@@ -63,7 +64,9 @@ def edit(path: str, new: bytes, environment: Mapping[str, str], line: int = 0) -
             copy = Path(folder, PurePosixPath(path).name[-LONGEST_NAME:] or "file")
             copy.write_bytes(new)
             ended = subprocess.run(
-                [*words, *_at_line(words[0], str(copy), line)], env=dict(environment), check=False
+                [program, *words[1:], *_at_line(words[0], str(copy), line)],
+                env=dict(environment),
+                check=False,
             )
             if not copy.exists():
                 raise StorageFailed(what=path, why=Text("the editor left no file"))

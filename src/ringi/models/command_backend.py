@@ -5,7 +5,6 @@ import fcntl
 import os
 import re
 import shlex
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +30,7 @@ from ringi.errors import (
     UnknownModel,
 )
 from ringi.kernel.process.capture import CommandResult, at_most, last, run
-from ringi.kernel.process.environment import without_forge_tokens
+from ringi.kernel.process.environment import find_program, without_forge_tokens
 from ringi.kernel.process.erase import erase
 from ringi.kernel.text import Text, why_failed, without_codes
 from ringi.models.backend import Call, ChatMessage, Reply, RetryLater
@@ -171,7 +170,7 @@ class CommandBackend:
 
     def _program(self) -> str:
         program = self._words[0]
-        found = shutil.which(program, path=self._environment.get("PATH", os.defpath))
+        found = find_program(program, self._environment)
         if found is None:
             raise ModelUnreachable(model=self.name, why=Text("{program} is not installed", program=program))
         return os.path.abspath(found)  # noqa: PTH100  # keep a link's name; it starts in another folder

@@ -13,7 +13,8 @@ from typing import Final
 
 from ringi.errors import Interrupted, NoCommit
 from ringi.kernel.process.durable import durable, sync_refs
-from ringi.kernel.process.git import NO_FETCH, last_line, search_path, version
+from ringi.kernel.process.environment import search_path
+from ringi.kernel.process.git import NO_FETCH, last_line, version
 from ringi.kernel.process.repository import Repository, read_small
 from ringi.kernel.text import Text
 

@@ -15,7 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.approvals.document import NAMESPACE
-from ringi.approvals.signing import Signer, SignerList, SshSignatures, parse_signature, sign
+from ringi.approvals.signing import (
+    Signer,
+    SignerList,
+    SshSignatures,
+    fingerprint,
+    parse_signature,
+    sign,
+)
 from ringi.errors import (
     BadSignature,
     SignatureRefused,
@@ -94,14 +101,14 @@ def test_other_kinds_of_keys(tmp_path: Path, options: tuple[str, ...]):
 
 @pytest.mark.req("PT-8")
 def test_an_unlisted_key(keys: Keys, genuine: str):
-    fingerprint = subprocess.run(
+    shown_by_ssh = subprocess.run(
         ["ssh-keygen", "-l", "-f", f"{keys.mine}.pub"], capture_output=True, text=True, check=True
     ).stdout.split()[1]
     mine = public(keys.mine)
     for lines in ([], [f"taro {public(keys.other)}"], [f"# hanako {mine}"], [f"# a comment\rhanako {mine}"]):
         with pytest.raises(UnlistedKey) as caught:
             listing(*lines).signer(MESSAGE, genuine)
-        assert caught.value.details["key"] == f"ssh-ed25519 {fingerprint}"
+        assert caught.value.details["key"] == f"ssh-ed25519 {shown_by_ssh}"
 
 
 @pytest.mark.req("PT-8")
@@ -273,6 +280,20 @@ def test_a_program_of_that_name_in_the_path_does_not_decide(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(BadSignature):
         listing(f"hanako {public(keys.mine)}").signer(b"something else", genuine)
+
+
+@pytest.mark.req("PT-8")
+def test_a_program_of_that_name_in_the_current_folder_signs_nothing(
+    keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    fake = tmp_path / "ssh-keygen"
+    fake.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    fake.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    path = f":.:{os.environ['PATH']}"
+    assert sign(keys.mine, MESSAGE, {"PATH": path})
+    assert fingerprint(keys.mine, public(keys.mine), {"PATH": path}).startswith("SHA256:")
+    assert not (tmp_path / "ran").exists()
 
 
 def test_nothing_is_left_in_the_temporary_folder(

@@ -5,7 +5,13 @@ import pwd
 
 import pytest
 
-from ringi.kernel.process.environment import GITHUB_TOKENS, GITLAB_TOKENS, harmless, without_forge_tokens
+from ringi.kernel.process.environment import (
+    GITHUB_TOKENS,
+    GITLAB_TOKENS,
+    find_program,
+    harmless,
+    without_forge_tokens,
+)
 from ringi.kernel.system import list_ignored_variables, process_environment
 from tests.tables import each
 
@@ -78,3 +84,15 @@ def test_relative_folders_of_the_xdg_specification_are_ignored(monkeypatch: pyte
         monkeypatch.setenv(name, "/absolute")
     assert [process_environment()[name] for name in names] == ["/absolute"] * 4
     assert list_ignored_variables() == []
+
+
+@pytest.mark.req("PT-7")
+@pytest.mark.parametrize("path", ["", ":", ".", "bin", "./bin:", "::bin", "/nowhere:"])
+def test_no_program_of_the_current_folder_is_found(tmp_path, monkeypatch, path):
+    (tmp_path / "bin").mkdir()
+    for folder in (tmp_path, tmp_path / "bin"):
+        (folder / "tool").write_text("#!/bin/sh\n")
+        (folder / "tool").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    assert find_program("tool", {"PATH": path}) is None
+    assert find_program("tool", {"PATH": f"{path}:{tmp_path / 'bin'}"}) == str(tmp_path / "bin" / "tool")

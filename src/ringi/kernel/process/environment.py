@@ -1,6 +1,7 @@
 """Variables and folders that affect which repository and which tools a program uses."""
 
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -52,6 +53,17 @@ _HARMLESS: Final = frozenset(
         "VOLTA_HOME",
     }
 )  # fmt: skip
+
+
+def search_path(variables: Mapping[str, str]) -> str:
+    """Without relative folders, which could lead into the repository."""
+    folders = variables.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if folder.startswith("/"))
+
+
+def find_program(name: str, variables: Mapping[str, str]) -> str | None:
+    """A program that we start ourselves: never one that a repository brings along."""
+    return shutil.which(name, path=search_path(variables))
 
 
 def harmless(environment: Mapping[str, str], more: Iterable[str] = ()) -> dict[str, str]:

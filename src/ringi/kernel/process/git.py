@@ -13,6 +13,7 @@ from typing import IO, Final, NamedTuple, cast
 
 from ringi.errors import CopyFailed, Unsupported
 from ringi.kernel.fs import replace_file
+from ringi.kernel.process.environment import search_path
 from ringi.kernel.process.progress import counting, is_watched
 from ringi.kernel.system import process_environment
 from ringi.kernel.text import Text
@@ -258,12 +259,6 @@ def environment(*, personal: bool = False) -> dict[str, str]:
             if name in os.environ:
                 kept[name] = os.environ[name]
     return kept
-
-
-def search_path(variables: Mapping[str, str]) -> str:
-    """Without relative folders, which could lead into the repository."""
-    folders = variables.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(folder for folder in folders if Path(folder).is_absolute())
 
 
 def quote(path: Path | str) -> bytes:
