@@ -184,7 +184,6 @@ LOADED_TO_PLAN = (
     "ringi.models.command_backend",
     "ringi.models.http_backend",
     "ringi.models.providers",
-    "ringi.models.recording",
     "ringi.models.reply",
     "ringi.models.turns",
     "ringi.sessions.agent_input",
