@@ -83,7 +83,7 @@ class Channel:
             return
         number = message.id
         if not isinstance(number, int | str) or number not in self._pending:
-            self._skip(line)  # nobody asked
+            self._skip(line)  # it was not asked
             return
         waiting = self._pending.pop(number)
         if waiting is None:

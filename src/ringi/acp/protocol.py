@@ -119,7 +119,7 @@ def parse_message(line: bytes) -> Message | MessageRefusal:
     except RecursionError:
         return MessageRefusal(INVALID_REQUEST, TOO_DEEP, find_id(line))
     except (msgspec.DecodeError, UnicodeDecodeError):
-        # Whole, but with half a character in it, for instance: whoever asked waits for an answer.
+        # For instance half a character in a whole line: its sender waits for an answer.
         number = find_id(line) if line.endswith(b"}") else None
         return MessageRefusal(PARSE_ERROR, Text("This line is not JSON."), number)
     if message.jsonrpc != "2.0" or not _is_whole(message):
@@ -158,7 +158,7 @@ def read_address(params: Raw | UnsetType) -> Addressed:
     try:
         return _ADDRESSED.decode(params)
     except (msgspec.MsgspecError, RecursionError):
-        return Addressed(session_id="")  # nobody's, whatever it says
+        return Addressed(session_id="")  # of no session
 
 
 def read_update(params: Raw | UnsetType) -> Updated:
@@ -214,7 +214,7 @@ class OwnUpdates:
 
     def call(self, title: str, content: list[dict[str, Any]], *, kind: str) -> bytes:
         """A tool call that is done. Emacs and Neovim show only content that an update brings."""
-        # Not to be guessed: whoever knows the name of a tool call can rewrite it.
+        # Not to be guessed: with its name, the agent could rewrite the tool call.
         named = {"toolCallId": f"ringi-{secrets.token_hex(8)}", "title": title, "kind": kind}
         begun = {"sessionUpdate": "tool_call", **named, "status": "in_progress"}
         done = {"sessionUpdate": "tool_call_update", **named, "status": "completed", "content": content}

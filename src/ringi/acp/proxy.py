@@ -110,7 +110,7 @@ class Proxy:
 
     def _strange(self, said: Text | str) -> None:
         self._dropped += 1
-        if self._dropped >= _MOST_TOLD:  # whoever reads standard error may not read that much
+        if self._dropped >= _MOST_TOLD:  # the reader of standard error may be slow
             if self._dropped == _MOST_TOLD:
                 self._log.line(Text("! more is dropped, and not named here"))
             return
@@ -168,7 +168,7 @@ class Proxy:
             line_back = refusal_line(number, NOT_POSSIBLE, in_words(error).words)
         except OSError as error:
             line_back = refusal_line(number, INTERNAL_ERROR, str(error))
-        except asyncio.CancelledError:  # nobody waits for it any more
+        except asyncio.CancelledError:  # the editor cancelled it
             line_back = b""
             raise
         finally:

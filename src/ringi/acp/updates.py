@@ -87,7 +87,7 @@ class Updates:
 
     def _mark_late(self, agent: AgentProcess, message: Message) -> None:
         """Agents do so: the end of a message comes late, a task in the background ends. Nothing is lost, but
-        nobody shall take it for part of what the plan was made of.
+        it must not look like a part of the plan.
         """
         if agent.turns or not agent.rested or message.method != UPDATE:
             return

@@ -92,7 +92,7 @@ class Inlet(asyncio.Protocol):
         self._paused = paused
         if paused:
             self._read(False)
-        else:  # not at once: whoever resumes is in the middle of something
+        else:  # not at once: the caller is in the middle of something
             asyncio.get_running_loop().call_soon(self._take_lines)
 
     def _read(self, on: bool) -> None:  # a switch

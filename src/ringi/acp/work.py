@@ -205,7 +205,7 @@ class Work:
         """Before a turn."""
         with self._open() as workspace:
             turn = begin_turn(workspace, started.copy)
-            turn.copy.note(conversation=session)  # now, in case that nobody can do so at the end
+            turn.copy.note(conversation=session)  # now: at the end we may be gone
         printer = ThreadPrinter()
         if turn.torn:
             printer.line(
@@ -230,7 +230,7 @@ class Work:
     ) -> TurnEnd:
         """After a turn: its plan, or the next version of it. `tell` gets what is going on.
 
-        `exit_code` is None if the turn was cut off: then nobody waits for checks.
+        `exit_code` is None if the turn was cut off; then no checks run.
         """
         printer = ThreadPrinter()
 

@@ -281,7 +281,7 @@ def resolve_links(path: str) -> str | None:
 def find_sandboxed_copy(first: Path = Path("/proc/1/cmdline")) -> str:
     """Where the copy is in the sandbox that we run in; empty if we do not.
 
-    A sandbox's first process is bubblewrap, and nobody can change the words it was started with.
+    A sandbox's first process is bubblewrap; the words it was started with cannot be changed.
     """
     try:
         words = [os.fsdecode(word) for word in first.read_bytes().split(b"\0")]

@@ -21,7 +21,7 @@ class CopyReader:
     ) -> None:
         """`withheld` if some files are shown to no model: a copy, with its history, would show them.
 
-        Without a `copy`, it is one that nobody keeps.
+        Without a `copy`, a temporary one is made.
         """
         self._workspace = workspace
         self._withheld = withheld

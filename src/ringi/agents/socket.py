@@ -16,7 +16,7 @@ _MOST_SERVERS: Final = 16
 _GRACE: Final = 2.0  # seconds between SIGTERM and SIGKILL
 # Not in TMPDIR: the sandbox of another agent has a /tmp of its own, but everything else is visible there.
 # And a socket's path is limited to 104 to 108 bytes.
-_OUT_OF_SIGHT: Final = "/tmp"  # noqa: S108  # a folder of its own below it, which nobody else can open
+_OUT_OF_SIGHT: Final = "/tmp"  # noqa: S108  # a folder of its own below it, for this user only
 
 
 class SocketServer(NamedTuple):

@@ -1,6 +1,6 @@
 """Whether a loss of power damaged a ref of ours in the person's repository, by a look that starts no git.
 
-One rule for all commands: whoever is about to write such a ref mends it first, and so does `ringi recover`;
+One rule for all commands: a command that writes such a ref mends it first, and so does `ringi recover`;
 every other command only reads, leaves the repository as it is, and says at its end what is damaged.
 """
 

@@ -99,7 +99,7 @@ class _Saves:
         self.document = ""
 
     def note(self, event: Event) -> None:
-        # What somebody said about a run is no save of it.
+        # Feedback on a run is no save of it.
         self.count += event.event is not EventKind.RUN_FEEDBACK
         self.seq, self.document = event.seq, event.document
 

@@ -218,7 +218,7 @@ class Projection:
             found = list(self._comparison.differing(ledger, subject_id))
         if not found:
             return []
-        # Other processes commit and write meanwhile: look again at these while nobody writes.
+        # Other processes commit and write meanwhile: look again at these under the lock.
         with contextlib.suppress(Busy, OSError), self._lock_marker() as marker, ledger.one_moment():
             self._write_since(ledger, marker, PendingProjections())
             found = list(self._comparison.differing(ledger, subject_id, {folder for folder, _ in found}))

@@ -121,7 +121,7 @@ def _read(path: Path) -> PlanDocument:
         selection=ALL_SPECS,
         requester=UNSET,
     )
-    # No standing approval covers what nobody is known to have asked for.
+    # No standing approval covers a plan of unknown origin.
     document = msgspec.structs.replace(document, plan=msgspec.structs.replace(document.plan, requester=UNSET))
     if document.change and document.change.superseded_at is None:
         # Its project state is lost; `ringi propose --again` can renew it.

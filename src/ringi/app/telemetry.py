@@ -1,4 +1,4 @@
-"""What is told of the work, and to whom: the process log, and spans if somebody asked for them (PP-22).
+"""The process log, and spans if they are configured (PP-22).
 
 Nothing is sent unless `tracing.enabled` is on and a variable of OpenTelemetry says where to.
 """

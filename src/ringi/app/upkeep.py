@@ -44,7 +44,7 @@ class LedgerUpkeep:
         return path
 
     def _try_to_write(self) -> None:
-        # A write by somebody else proves it as well.
+        # A write by another process proves it as well.
         with contextlib.suppress(Busy), translate_errors(self._ledger.folder):
             self._ledger.database.execute("BEGIN IMMEDIATE")
             try:
@@ -102,7 +102,7 @@ class LedgerUpkeep:
 
     def find_plan_files(self) -> list[Path]:
         """Plans in `.agent/`, whatever the ledger says; regular files only."""
-        # Opening a pipe would block until somebody writes to it.
+        # Opening a pipe would block until it has a writer.
         return list(filter(_is_regular, sorted(self._root.joinpath(*PLANS).glob("*/plan.json"))))
 
     def find_session_files(self) -> list[Path]:

@@ -556,7 +556,7 @@ class Workspace:
     def watch(self, name: str = "", on_news: "Callable[[WatchEvent], None]" = lambda _: None) -> "Round":
         """Looks once at what is said on forges about open sessions and runs, or one, and carries them on.
 
-        Raises Busy if somebody watches already, NoForgeToken, ForgeRejected.
+        Raises Busy if another process watches already, NoForgeToken, ForgeRejected.
         """
         from ringi.forges.configured_watch import watcher, watching_lock
 
@@ -665,7 +665,7 @@ def adopt_proof(workspace: Workspace) -> None:
 def recover_if_needed(workspace: Workspace) -> None:
     if workspace.store.executions.list_unfinished() or workspace.store.plans.checking():
         if workspace.lock.is_held() or workspace.upkeep.is_read_only():
-            return  # somebody is carrying it out right now, or nobody can
+            return  # another process carries it out right now, or none can
         # An older ledger is only read.
         with contextlib.suppress(Busy, LedgerOlder):
             workspace.recovered = tuple(workspace.plan.recover())

@@ -91,7 +91,7 @@ def remove_settled(workspace: Workspace) -> list[Text]:
     told = []
     for copy in [one.copy for one in find_kept(workspace) if one.settled]:
         with suppress(RingiError), copy.claim():  # in use, or cannot be deleted: try again next time
-            one = _as_kept(workspace, copy)  # somebody may have resumed it meanwhile
+            one = _as_kept(workspace, copy)  # it may have been resumed meanwhile
             if one and one.settled and _can_continue(one):
                 empty(copy)
             elif one and one.settled:
@@ -110,7 +110,7 @@ def make_room(workspace: Workspace) -> list[Text]:
         ended = _end_of(one)
         with suppress(RingiError), one.copy.claim():  # in use, or cannot be deleted: try again next time
             again = _as_kept(workspace, one.copy)
-            if again and _end_of(again) == ended:  # nobody resumed it meanwhile
+            if again and _end_of(again) == ended:  # not resumed meanwhile
                 one.copy.remove()
                 told.append(_tell_crowded_out(one, workspace.config.keep.copies_mb))
     return told

@@ -127,7 +127,7 @@ def _show_waiting(app: App, waiting: Sequence[PlanRef]) -> None:
 def _verb(app: App, ref: PlanRef) -> str:
     if ref.status is PlanStatus.PENDING_REVIEW:
         return "ringi review"
-    # What was started and has no end is not started again: somebody has to look first.
+    # A command without a known end is not started again: a person looks first.
     unknown = ref.status is PlanStatus.ABORTED and is_cut_off(app.places.state, ref.id)
     return "ringi recover" if unknown else "ringi execute"
 
@@ -174,7 +174,7 @@ def _ref_sent_back(app: App, plan_id: str) -> PlanRef | None:
         ref = app.plans.ref(plan_id)
     except NotFound:
         return None
-    # Without files nobody has seen it: making the plan was interrupted.
+    # A plan without files was interrupted while it was made.
     return ref if ref.status is PlanStatus.PROPOSED and ref.files and not ref.superseded else None
 
 

@@ -1,4 +1,4 @@
-"""A run as a command drives it: carried on until somebody is needed, who is asked in place."""
+"""Drives a run for a command, until a person has to decide; they are asked in place."""
 
 import contextlib
 import signal

@@ -258,13 +258,13 @@ def client_below(above: Sequence[Ancestor], options: ServerOptions) -> OverMcp:
 
 def _notifier(options: ServerOptions) -> Callable[[str, str, str], None]:
     def tell(how: str, words: Text) -> None:
-        from ringi.app.notify import notify  # noqa: PLC0415  # only if somebody is asked
+        from ringi.app.notify import notify  # noqa: PLC0415  # only if a person is asked
 
         notify(how, words, environment=options.environment, output=_ERRORS)
 
     def notify_person(how: str, name: str, title: str) -> None:
         words = Text("{plan} waits for you: {title}", plan=name, title=title)
-        # A desktop that does not answer must delay nobody.
+        # A desktop that does not answer must delay no call.
         threading.Thread(target=tell, args=(how, words), daemon=True).start()
 
     return notify_person

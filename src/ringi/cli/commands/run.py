@@ -216,7 +216,7 @@ def _tell_reviews(app: App, *, program_reads: bool = True) -> None:
 def _warn_no_implementer(app: App, command: str, *, later: bool = True) -> None:
     """Before anybody answers questions: without an implementer the run stops after them.
 
-    `later`: without a terminal, another command carries the plan out, once somebody has approved it.
+    `later`: without a terminal, another command carries the plan out, once it is approved.
     """
     seated = interactive_or_json(app)  # if not, a program reads the document alone
     if app.workspace.roles(None).has(RunRole.IMPLEMENTER):

@@ -89,7 +89,7 @@ class _Command:
             return
         line = Text("{about}  {words}", about=news.about, words=news.words)
         self._ui.line(line, style=_STYLES.get(news.kind, ""))
-        if news.kind is NewsKind.WORKED and news.url:  # where somebody has to look now
+        if news.kind is NewsKind.WORKED and news.url:  # where a person has to look now
             self._linked.add(news.url)
             self._ui.line(Text("{url}", url=news.url), indent=2)
 

@@ -104,7 +104,7 @@ class _Session:
         workspace, here = self._app.workspace, Path.cwd()
         program_of(command, here, self._app.environment)
         argv = from_here(command, here, workspace.places.root)
-        words = argv if somebody_types() else _for_nobody(argv)
+        words = argv if somebody_types() else _for_batch(argv)
         self._writable(command)  # refused before a copy is made
         ui, started = self._ui, time.monotonic()
         ui.line(Text("Making a copy of the project …"), style="dim")
@@ -240,7 +240,7 @@ class _Session:
         return taken
 
 
-def _for_nobody(argv: tuple[str, ...]) -> tuple[str, ...]:
+def _for_batch(argv: tuple[str, ...]) -> tuple[str, ...]:
     """An agent with a screen would wait for keys that nobody types."""
     resume = agent_of(argv).resume
     if resume is None:

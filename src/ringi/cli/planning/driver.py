@@ -127,7 +127,7 @@ class Driver(SessionInReview):
         """Who approved it, and how that is known."""
         try:
             approval = self.tool.approval(self.session_id)
-        except RingiError as error:  # shown, because whoever looks at a session does not act on it
+        except RingiError as error:  # only shown: looking at a session acts on nothing
             why = error.details.get("why") or Text(error.message, **error.details)
             self.ui.line(Text("! its approval does not count: {why}", why=why), style=Style.WARNING)
             return
@@ -274,7 +274,7 @@ def approve_summary(driver: Driver, key: Path | None) -> SessionView:
         driver.app.workspace.signers.require_typing(f"{driver.command} --approve --sign KEY")
         require_terminal(driver.app, driver.command)
     session = ReviewedSession(driver.app.workspace, driver.session_id)
-    # Beside a document for a program too: nobody signs what was not shown.
+    # Also beside a JSON document: what is signed must have been shown.
     driver.ui.show(review_lines(session.stored, session.pending))
     driver.tell_agents_part()
     proof: Proof | None

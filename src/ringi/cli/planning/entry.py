@@ -202,7 +202,7 @@ def _go_on(
     seated: bool,
     offer: CachedPlanOffer | None = None,
 ) -> int:
-    # A task that was interrupted before its model had planned it: nobody else will.
+    # A task was interrupted before its model had planned it.
     by_model = app.workspace.planning.get(view.session_id).facts.by_model
     planner = planner_of(app.workspace, by_model=True) if by_model else None
     driver = Driver(app, view.session_id, planner, offer)

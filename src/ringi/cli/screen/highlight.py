@@ -192,7 +192,7 @@ def _style(kind: str) -> str:
 def _at_most(seconds: float) -> Iterator[None]:
     """Only the main thread can be interrupted; other threads rely on the size limits.
 
-    Without the collector meanwhile: what is raised while it calls somebody is printed and lost.
+    The collector is off meanwhile: an exception raised inside its callbacks is printed and lost.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

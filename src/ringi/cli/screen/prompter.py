@@ -1,4 +1,4 @@
-"""A review on a full screen: drawing, the keys, and work done while nobody types."""
+"""A review on a full screen: drawing, the keys, and work done between keys."""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
