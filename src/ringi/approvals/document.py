@@ -86,7 +86,7 @@ class ApprovalSubject(Versioned, frozen=True, kw_only=True):
     """Whether the commands run in a sandbox; set if there are commands."""
     commit: CommitSubject | UnsetType = UNSET
     requester: str | UnsetType = UNSET
-    """Who set these specs, if not whoever proposed the plan."""
+    """Who set these specs, if not the plan's proposer."""
     step: StepOf | UnsetType = UNSET
     """The step of a run that it is, and so where it is carried out."""
 
@@ -161,13 +161,13 @@ class ProofKind(StrEnum):
     REVIEW = "review"
     """On a forge, by a person who may write there."""
     CONFIGURED = "configured"
-    """Nobody was asked: the person's own configuration demands more than before."""
+    """No person was asked: the person's own configuration demands more than before."""
 
 
 class Strength(StrEnum):
     WEAK = "weak"
     MEDIUM = "medium"
-    """Somebody else than this machine vouches for it."""
+    """Another party than this machine vouches for it."""
     STRONG = "strong"
 
 

@@ -138,7 +138,7 @@ class WantedReview(NamedTuple):
     since: str
     """When that came about: an earlier comment was about something else."""
     refused_at: str = ""
-    """When a person said no to it last; empty if nobody did."""
+    """When a person said no to it last; empty if none did."""
     head: str = ""
     """The commit that is offered; empty if a plan of a run is approved, and not its commits."""
     step_commit: str = ""

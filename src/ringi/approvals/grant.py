@@ -155,7 +155,7 @@ class Grants:
         return None
 
     def refusals(self, plan_id: str, subject: ApprovalSubject | None = None) -> tuple[GrantRefused, ...]:
-        """Why each grant for whoever set the specs does not cover them; the newest grant first."""
+        """Why each grant for their requester does not cover the specs; the newest grant first."""
         stored, reasons = self._workspace.store.plans.get(plan_id), []
         for standing in reversed(self._workspace.store.grants.all()):
             if _subject(standing.grant).scope.requester != requester_of(stored.document):

@@ -90,7 +90,7 @@ def users_file(environment: Mapping[str, str]) -> Path | None:
 
 
 def users_bytes(place: Path) -> bytes | None:
-    """None if there is no file. Raises InTheWay if somebody else could have written it."""
+    """None if there is no file. Raises InTheWay if another user could have written it."""
     fs = OsFileSystem()
     try:
         with open_for_block(fs, fs.open_root(place.parent)) as folder:

@@ -16,7 +16,7 @@ _DIGEST_SHOWN: Final = 12
 
 
 class Asker(Protocol):
-    """Input typed before a question appears must not answer it. Raises EOFError if nobody can answer."""
+    """Input typed before a question appears must not answer it. Raises EOFError if no answer can come."""
 
     def answer(self, question: Text) -> str:
         """One key if the interface reads keys, else a line."""
@@ -67,7 +67,7 @@ def ask_approval(prompter: Prompter, digest: str) -> TypedAnswer | None:
 
 
 def require_person(person: PersonChannel, command: str, *, also: Text | None = None) -> None:
-    """Call it before showing anything: raises NoChannel, with the command to type, if nobody can answer.
+    """Call it before showing anything: raises NoChannel, with the command to type, if no person can answer.
 
     `also` is a reason that only the interface knows.
     """

@@ -1,4 +1,4 @@
-"""Who acts and who asks, as the program itself sees it. What somebody calls themselves counts for neither."""
+"""Who acts and who asks, as the program itself sees it. What they call themselves does not count."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FROM_COPY: Final = "with"
 
 
 def requester_of(document: PlanDocument) -> str:
-    """Who set the specs of this version, and so asks for what they do; empty if nobody knows."""
+    """Who set the specs of this version, and so asks for what they do; empty if unknown."""
     return document.state.requester or document.plan.requester or ""
 
 
@@ -35,7 +35,7 @@ def refuse_agent(person: PersonChannel, command: str) -> None:
 def require_own(person: PersonChannel, stored: StoredPlan) -> None:
     """Raises NotYours if an agent touches a plan that another requester proposed. A person may touch any."""
     theirs, asking = stored.document.plan.requester, person.requester()
-    # Of a plan that names nobody, none is refused; no standing approval covers it.
+    # A plan that names no requester refuses none; no standing approval covers it.
     if theirs and asking != theirs and person.agent() is not None:
         raise NotYours(plan=f"p{stored.number}", name=asking)
 

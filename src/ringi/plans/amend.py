@@ -269,7 +269,7 @@ def _validate_new(workspace: Workspace, plan: str, spec: ActionSpecExt, base: Ac
     since = since_of(workspace, [spec])
     validated = validate([base], workspace.tree, rules_of(workspace), {}, since, actor=Actor.USER)
     found = msgspec.structs.replace(validated.report.normalized[0], id=spec.id)
-    # Somebody may have written to it in the meantime.
+    # It may have been written to in the meantime.
     seen = {file.path: file.before for file in spec.touched}
     wrong = [file.path for file in found.touched if file.before != seen.get(file.path)]
     if found.validated and wrong:

@@ -88,7 +88,7 @@ def request(
 
     A standing approval that covers the whole plan approves at once.
     """
-    # Files are read before the transaction: if somebody changes the plan meanwhile, the save fails.
+    # Files are read before the transaction: if the plan is changed meanwhile, the save fails.
     record = workspace.store.record(plan_id)
     stored, document = record.plan, record.plan.document
     if seen:
@@ -139,7 +139,7 @@ def use_grant(
 
 
 def require_open(workspace: Workspace, stored: StoredPlan) -> None:
-    """Raises if nobody can be asked about it as things are."""
+    """Raises if no person can be asked about it now."""
     require_here(workspace, stored)
     require_own(workspace.person, stored)
     refuse_rejected(stored)
@@ -277,7 +277,7 @@ def _describe_left_out(document: PlanDocument, selection: SpecSelection) -> str:
 
 
 def reject(workspace: Workspace, plan_id: str, feedback: str) -> Declined:
-    """Feedback is never approval: the plan goes back to whoever proposed it.
+    """Feedback is never approval: the plan goes back to its proposer.
 
     A person may also change their mind: an approved plan goes back too, and its approval ends.
     """
@@ -357,7 +357,7 @@ def discard(workspace: Workspace, plan_id: str, reason: str, *, own: bool) -> Pl
 
 
 def _require_permission(workspace: Workspace, stored: StoredPlan, *, own: bool) -> None:
-    """A person may discard any plan, an agent only its own, as long as nobody has decided."""
+    """A person may discard any plan, an agent only its own, until a person decides."""
     name = f"p{stored.number}"
     why = workspace.person.agent()
     if own:

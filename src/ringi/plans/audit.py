@@ -213,7 +213,7 @@ def _other_files(statement: str, subject: ApprovalSubject) -> Iterator[Text]:
 
 
 def signer_doubts(store: Store, signatures: Signatures) -> Iterator[Text]:
-    """Whether each list was accepted by somebody who could, under the rule that held before it."""
+    """Whether each list was accepted as the rule before it demanded."""
     events = {one.event.evidence: one.event for one in store.events(subjects.SIGNERS.id)}
     facts = SubjectFacts(store, signatures, subjects.SIGNERS, events)
     before: SignersSubject | None = None

@@ -64,7 +64,7 @@ def trailers(approval: Approval, step: StepOf | None = None) -> tuple[str, ...]:
 
 
 def message_of_offer(message: str, plan_id: str, step: StepOf) -> str:
-    """Of a commit that nobody has approved yet: what it came from, and no approval."""
+    """Of a commit that is not approved yet: what it came from, and no approval."""
     named = zip((COMMIT_TRAILERS[0], *STEP_TRAILERS), (plan_id, *_of_step(step)), strict=True)
     return with_trailers(message, _lines(named))
 

@@ -135,7 +135,7 @@ class PlanState(Document, frozen=True):
     """Ids of specs that a language model extracted from the plan's text; they are checked like any other."""
     merged_lines: int | UnsetType = UNSET  # of the person's, in files that it was merged with
     requester: str | UnsetType = UNSET
-    """Who set the specs of this version, if not whoever proposed the plan."""
+    """Who set the specs of this version, if not the plan's proposer."""
 
 
 class PlanDocument(Versioned, frozen=True, kw_only=True):
@@ -300,7 +300,7 @@ def change_plan_of(document: PlanDocument) -> ChangePlan | None:
 
 def _approval(state: PlanState, superseded_at: str | None) -> ApprovalState:
     if superseded_at:
-        # Nobody decided; the project changed.
+        # The project changed; no person decided.
         return ApprovalState(ChangeApproval.REJECTED, milliseconds(superseded_at))
     if state.status in _DECIDED:
         when = milliseconds(state.approvals[-1].timestamp) if state.approvals else None
@@ -385,7 +385,7 @@ class PlanAnswer(Document, frozen=True):
     version: int
     status: PlanStatus
     outcome: OutcomeKind | None
-    """None while a person can still answer, or if nobody was asked."""
+    """None while a person can still answer, or if none was asked."""
     note: str = ""
     """What the person wrote with an approval."""
     feedback: tuple[Feedback, ...] = ()

@@ -258,7 +258,7 @@ def _read_sandbox(approval: Approval | None) -> bool | UnsetType:
 def _begin(transaction: Store, stored: StoredPlan, intent: ExecutionIntent) -> StoredPlan:
     status = PLAN_MACHINE.advance(stored.document.state.status, PlanStatus.SCHEDULED)
     status = PLAN_MACHINE.advance(status, PlanStatus.EXECUTING)
-    # Saves the revision that was checked: if somebody changed the plan since, nothing runs.
+    # Saves the revision that was checked: if the plan was changed since, nothing runs.
     event = NewEvent(EventKind.EXECUTED, Actor.SYSTEM, "", intent)
     return transaction.plans.save(stored, with_state(stored.document, status=status), event)
 

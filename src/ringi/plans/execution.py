@@ -107,9 +107,9 @@ class ExecutionIntent(Versioned, frozen=True, kw_only=True):
     """Folders to be removed if they become empty."""
     steps: tuple[Step, ...] | UnsetType = UNSET
     refused: tuple[str, ...] | UnsetType = UNSET
-    """Files that an undo leaves as they are, because somebody wrote to them since."""
+    """Files that an undo leaves as they are, because they were edited since."""
     unknown: tuple[str, ...] | UnsetType = UNSET
-    """Commands whose effects nobody recorded, so that an undo cannot be whole."""
+    """Commands whose effects are not recorded, so that an undo cannot be whole."""
     commits: bool | UnsetType = UNSET
     """Whether a commit follows an undo."""
 
@@ -126,7 +126,7 @@ class ExecutionResult(Versioned, frozen=True, kw_only=True):
     finished_at: str
     recovered: bool = False
     kept: tuple[str, ...] = ()
-    """Files in the stage with bytes that somebody else wrote meanwhile."""
+    """Files in the stage with bytes that others wrote meanwhile."""
     commit: CommitOutcome | UnsetType = UNSET
 
 

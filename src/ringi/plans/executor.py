@@ -112,7 +112,7 @@ def record(
         with workspace.store.transaction() as transaction:
             _save(transaction, result, begun or transaction.plans.get(result.plan_id), commits=commits)
     except LostRace:
-        # The plan was saved since, by one of its commands or by somebody's comment.
+        # The plan was saved since, by one of its commands or by a comment.
         with workspace.store.transaction() as transaction:
             _save(transaction, result, transaction.plans.get(result.plan_id), commits=commits)
     return result
@@ -182,7 +182,7 @@ class Stages:
         return statuses | {conflict.change.path: OpStatus.CONFLICT for conflict in conflicts}
 
     def clear(self, intent: ExecutionIntent) -> tuple[str, ...]:
-        """Removes the execution's stages; returns the files in them that somebody else wrote."""
+        """Removes the execution's stages; returns the files in them that others wrote."""
         kept = []
         for name in list_stages(self._fs, self._workspace.tree.root):
             if _execution_of(name) == intent.id:
@@ -192,7 +192,7 @@ class Stages:
         return tuple(kept)
 
     def sweep(self) -> None:
-        """Removes stages that nobody needs; files that are not ours stay, and the result names them."""
+        """Removes stages that no execution needs; files that are not ours stay, and the result names them."""
         for name in list_stages(self._fs, self._workspace.tree.root):
             intent = self._workspace.store.executions.intent(_execution_of(name))
             with suppress(PathRefused):
@@ -373,7 +373,7 @@ class Executor:
     def _take_back(
         self, stage: Stage, intent: ExecutionIntent, unit: ExecutionUnit, theirs: str = ""
     ) -> Statuses:
-        """All but the file that somebody else wrote or deleted."""
+        """All but the file that others wrote or deleted."""
         statuses: Statuses = {}
         with contextlib.suppress(OSError):
             statuses = stage.take_back(unit.changes)

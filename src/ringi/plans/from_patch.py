@@ -72,7 +72,7 @@ def propose_change(
 
 
 def propose_again(workspace: Workspace, plan_id: str, decisions: Decisions = UNDECIDED) -> str:
-    """The same change as a new plan of whoever is here, merged with the project as it is now.
+    """The same change as a new plan of the caller, merged with the project as it is now.
 
     Raises Conflicting if a person has to decide something first.
     """

@@ -1,4 +1,4 @@
-"""What somebody made elsewhere in git becomes a plan; when it moves on, a new version of the same plan."""
+"""What was made elsewhere in git becomes a plan; when it moves on, a new version of the same plan."""
 
 from __future__ import annotations
 

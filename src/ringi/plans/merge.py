@@ -113,7 +113,7 @@ class FileMerge(NamedTuple):
             yield OpenConflict(Conflict(spec_id, path, 0, Clash.MODE), number + 1, now)
 
     def resolve(self, decisions: Decisions) -> FileSide | None:
-        """The merged file; where nobody has decided, the person's version stays."""
+        """The merged file; where nothing is decided, the person's version stays."""
         result = self.result
         if isinstance(result, MergedFile):
             return result.side
@@ -232,7 +232,7 @@ class MergedSpecs(NamedTuple):
     kept: tuple[str, ...] = ()
     """Where both changed the same and the person's version stays: paths, with the line if there is one."""
     unknown: tuple[str, ...] = ()
-    """Files that changed and cannot be merged, because nobody knows what the proposer saw."""
+    """Files that changed and cannot be merged, because what the proposer saw is not kept."""
 
 
 def merge_specs(

@@ -1,4 +1,4 @@
-"""A step of a run as a commit that nobody has approved yet, to be reviewed where it is pushed to.
+"""A step of a run as a commit that is not approved yet, to be reviewed where it is pushed to.
 
 Its id becomes part of what is approved: an approval of an earlier one covers no later one.
 """

@@ -32,7 +32,7 @@ _MISFIT: Final = Text("it does not fit the file, whose lines are not shown witho
 
 
 def find_guarded(workspace: Workspace, paths: Iterable[str]) -> frozenset[str]:
-    """Those whose content nobody gets without an approval."""
+    """Those whose content needs an approval to be read."""
     named = {path for path in paths if path}
     found = {path for path in named if is_credential(path)}
     rest = named - found

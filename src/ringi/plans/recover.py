@@ -77,7 +77,7 @@ class Recovery:
         return places[last.spec_id], last.done
 
     def _step(self, intent: ExecutionIntent, step: Step, progress: ExecutionProgress, *, go_on: bool) -> bool:
-        """Starts no command and calls nothing; the rest runs when somebody executes the plan again."""
+        """Starts no command and calls nothing; the rest runs with the next execution of the plan."""
         if step.kind not in STARTED:
             return self._read(intent, step, progress) if go_on else False
         outcome = outcome_of(step, self._workspace.store.executions.commands(intent.id))
@@ -98,7 +98,7 @@ class Recovery:
     def _files(
         self, intent: ExecutionIntent, units: list[ExecutionUnit], progress: ExecutionProgress, *, go_on: bool
     ) -> bool:
-        """Rolls forward, or back if somebody else wrote. Starts further units only if all is well."""
+        """Rolls forward, or back if others wrote to a file. Starts further units only if all is well."""
         now = {change.path: self._stages.now(change) for unit in units for change in unit.changes}
         stage = self._stages.fresh(intent.id)
         done: list[ExecutionUnit] = []
@@ -127,7 +127,7 @@ class Recovery:
         return go_on
 
     def _finish(self, stage: Stage, unit: ExecutionUnit, now: _States) -> tuple[list[str], str]:
-        """Brings the files that are as before to after; returns those somebody else wrote, or what failed."""
+        """Brings the files that are as before to after; returns those that others wrote, or what failed."""
         if foreign := _foreign(unit, now):
             return foreign, ""
         try:
@@ -150,7 +150,7 @@ class Recovery:
 
 
 def _todo(units: Sequence[ExecutionUnit], now: _States) -> list[FileChange]:
-    """Files still as before, in units that nobody else wrote to."""
+    """Files still as before, in units that no one else wrote to."""
     return [
         change
         for unit in units

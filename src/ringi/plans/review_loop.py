@@ -77,7 +77,7 @@ class ReviewEnd(Enum):
     """Rejected, and the agent that made it continues at once."""
     DISCARDED = auto()
     ELSEWHERE = auto()
-    """Somebody else decided or changed it meanwhile."""
+    """It was decided or changed elsewhere meanwhile."""
     UNDO = auto()
     BACK = auto()
     CANCELLED = auto()

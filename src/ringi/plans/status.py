@@ -58,7 +58,7 @@ def _describe_sent_back(plan: str) -> _Now:
 
 
 def is_sent_back(document: PlanDocument) -> bool:
-    """Whether a person rejected it, and nobody opened it again."""
+    """Whether a person rejected it, and it was not opened again."""
     rejected = any(given.is_rejection for given in document.state.feedback)
     return rejected and document.state.status is PlanStatus.PROPOSED
 

@@ -117,7 +117,7 @@ def _begin(
 
 
 def _call(workspace: Workspace, intent: ExecutionIntent, step: Step, done: Collection[int]) -> FileOpOutcome:
-    """If it is interrupted or not answered, it has no end: nobody knows what it did."""
+    """If it is interrupted or not answered, it has no end: what it did is unknown."""
     snapshots = workspace.snapshots()
     try:
         if workspace.tools is None:

@@ -1,4 +1,4 @@
-"""A title for a plan that nobody named: one sentence about what it changes."""
+"""A title for a plan without one: one sentence about what it changes."""
 
 import posixpath
 from collections.abc import Mapping, Sequence

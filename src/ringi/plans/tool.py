@@ -71,7 +71,7 @@ class PlanTool:
         step: StepOf | UnsetType = UNSET,
         commit: str = "",
     ) -> str:
-        """`proposer` is a label for people; `requester` is set only by whoever started the proposer.
+        """`proposer` is a label for people; `requester` is set only by the program that started the proposer.
 
         `actor` is who proposes: an agent, unless the caller knows that a person does. A `plan_id` that was
         given before is the same plan again. `step` makes it a step of a run, `commit` is its message.
@@ -131,7 +131,7 @@ class PlanTool:
     ) -> ValidationReport:
         """Replacing specs makes a new version of the plan, which no earlier approval covers.
 
-        Invalid specs do not replace others. `requester` is set only by whoever started the proposer.
+        Invalid specs do not replace others. `requester` is set only by the program that started the proposer.
         `from_model` says which of them, counted from 0, a language model extracted from the plan's text.
         """
         for spec in specs:
@@ -205,7 +205,7 @@ class PlanTool:
         return approve.find_approval(self._workspace, self._id(plan_id), selection)
 
     def reject(self, plan_id: str, feedback: str) -> Declined:
-        """Feedback is never approval: the plan goes back to whoever proposed it."""
+        """Feedback is never approval: the plan goes back to its proposer."""
         return approve.reject(self._workspace, self._id(plan_id), feedback)
 
     def discard(self, plan_id: str, reason: str = "", *, own: bool = False) -> PlanState:
@@ -257,7 +257,7 @@ class PlanTool:
         seen: PlanDocument | None = None,
         instead_of: LineComment | None = None,
     ) -> LineComment:
-        """A comment on one line, for whoever proposed the plan; it may replace an earlier one."""
+        """A comment on one line, for the proposer; it may replace an earlier one."""
         return answer.comment(
             self._workspace,
             self._id(plan_id),
@@ -277,7 +277,7 @@ class PlanTool:
         return commit.wish(self._workspace, self._id(plan_id), message)
 
     def answer(self, plan_id: str) -> PlanAnswer:
-        """What the person decided, said and changed, for whoever proposed the plan."""
+        """What the person decided, said and changed, for the proposer."""
         return answer.answer(self._workspace, self._workspace.store.plans.get(self._id(plan_id)))
 
     def to_undo(self, plan_id: str | None = None) -> str:
@@ -300,7 +300,7 @@ class PlanTool:
         return undo.request(self._workspace, self.to_undo(plan_id), commit=commit)
 
     def undo(self, plan_id: str, approver: str, proof: Proof | None = None) -> ExecutionResult:
-        """Restores what the plan changed; what somebody wrote to its files since stays."""
+        """Restores what the plan changed; later edits of its files stay."""
         return undo.undo(self._workspace, self._id(plan_id), approver, proof)
 
     def later_changes(self, plan_id: str) -> dict[str, str]:

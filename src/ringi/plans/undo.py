@@ -67,12 +67,12 @@ class Undoable(NamedTuple):
     changes: tuple[FileChange, ...]
     """Each from the current state to the one before."""
     left: tuple[LeftAlone, ...]
-    """Files that somebody wrote to since in a way that cannot be merged."""
+    """Files whose later edits cannot be merged."""
     beyond: tuple[str, ...]
     """What commands changed and no undo can restore."""
     emptied: tuple[str, ...]
     unknown: tuple[str, ...] = ()
-    """Commands that were cut off: nobody recorded what they changed."""
+    """Commands that were cut off: what they changed is not recorded."""
     by_commands: frozenset[str] = frozenset()
     """Files that changed while a command ran, most likely because of it."""
     contents: Mapping[str, bytes] = {}

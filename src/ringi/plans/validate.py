@@ -119,7 +119,7 @@ class SeenBefore(NamedTuple):
     sha256: str
     """Empty if there was no file."""
     data: bytes | None
-    """None if nobody knows any more."""
+    """None if they are no longer kept."""
 
 
 Since = Mapping[str, SeenBefore]

@@ -19,7 +19,7 @@ class ProvenFile(Document, frozen=True):
     path: str
     status: FileStanding
     since: str = ""
-    """The plan whose bytes are there now; empty if somebody else wrote to it."""
+    """The plan whose bytes are there now; empty if no plan did."""
     command: str = ""
     """The approved command that changed it: its bytes are recorded but were not known in advance."""
 
@@ -69,7 +69,7 @@ class ProvenCommit(Document, frozen=True):
 class ProvenSession(Versioned, frozen=True, kw_only=True):
     session_id: str
     run_id: str
-    """What it became; empty if nobody approved it."""
+    """What it became; empty if it was not approved."""
     proven: bool
     """Nothing contradicts it; it need not have been approved."""
     approval: GivenApproval | None

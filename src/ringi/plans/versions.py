@@ -99,14 +99,14 @@ class Versions:
             tags=plan.tags,
             proposer=proposer or plan.proposer,
             left_out=plan.left_out,
-            # The requester is whoever forks it: a grant for another requester must not cover this plan.
+            # Whoever forks it is the requester: a grant for another requester must not cover this plan.
             requester=requester,
         )
         forked = msgspec.structs.replace(document.plan, forked_from=plan.id)
         document = msgspec.structs.replace(document, plan=forked)
         origin = NewEvent(EventKind.FORKED, actor, f"{plan.id} version {version}")
         if bases:
-            # A patch is for the file as it is: it keeps what somebody wrote elsewhere in it.
+            # A patch is for the file as it is: it keeps what was written elsewhere in it.
             based = [spec for spec in specs if again and spec.base.kind is not SpecKind.PATCH]
             basis = {file.path: file.before for spec in based for file in spec.touched}
             bases, wrong = bind_calls(workspace, bases)

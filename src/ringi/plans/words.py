@@ -235,7 +235,7 @@ def format_committed(count: int) -> Text:
 
 
 def check(result: CheckResult) -> Text:
-    """Never "passed": whether the command tested anything, nobody here knows."""
+    """Never "passed": we cannot know whether the command tested anything."""
     if result.timeout_sec is not msgspec.UNSET:
         limit = f"{result.timeout_sec:g}"
         return Text(
@@ -325,7 +325,7 @@ def format_mixed(found: "Announced") -> Iterator[Text]:
 
 
 def format_reused(taken: "TokenUsage | Spent") -> Text:
-    """Of answers from the cache: nobody should take an old one for a new one."""
+    """Of answers from the cache: an old one must not pass for a new one."""
     return Text(
         "answers from the cache: {count}, made {age}, {tokens} tokens saved",
         count=taken.reused,
