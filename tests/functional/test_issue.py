@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.forge import ForgeKind, ItemKind
-from ringi.config.keys import HELP_LABEL
+from ringi.config import HELP_LABEL
 from ringi.engine.levels import subtask_limit
 from ringi.runs.document import Review
 from ringi.sessions.document import ApprovedSession

@@ -10,6 +10,8 @@ from ringi.errors import RingiError
 from ringi.kernel.text import Text
 from ringi.ledger.vault import SealedFiles, can_encrypt
 from ringi.models.cache import AnswerOrigin
+from ringi.models.cached import AnswerCache, CachedModel
+from ringi.models.configured import mask_of
 from ringi.sessions.plan_cache import PlanCache, accepted
 
 if TYPE_CHECKING:
@@ -63,8 +65,6 @@ class Caching:
         """Nothing if the model sees more than its prompt."""
         if self._why_not() or model.sees_project or model.name.startswith(_UNCACHED):
             return model
-        from ringi.models.cached import AnswerCache, CachedModel  # noqa: PLC0415
-
         answers = AnswerCache(
             vault=self._files,
             clock=self._clock,
@@ -89,8 +89,6 @@ class Caching:
         return not self._why_not() and not model.startswith(_UNCACHED)
 
     def _secret(self, text: str) -> bool:
-        from ringi.models.configured import mask_of  # noqa: PLC0415  # as above
-
         return mask_of(self._config, self._environment)(text) != text
 
     def _count(self, calls: int, tokens: int) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET, UnsetType
 
-from ringi.config.keys import HELP_LABEL
+from ringi.config import HELP_LABEL
 from ringi.kernel.document import Document
 
 if TYPE_CHECKING:

@@ -6,3 +6,8 @@ would run does nothing until a person has trusted it: `pins` remembers the diges
 
 Start with `keys`. Packages get the sections they need and never read a file or a variable themselves.
 """
+
+from typing import Final
+
+HELP_LABEL: Final = "coding agent help needed"
+"""Says on an issue that a person is needed. Documents have it as a default, too, and load no keys for it."""

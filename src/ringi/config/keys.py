@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Se
 import msgspec
 from msgspec.structs import replace
 
+from ringi.config import HELP_LABEL
 from ringi.config.rules import (
     ADDRESS,
     CENTURY_DAYS,
@@ -49,8 +50,6 @@ UNJUDGED: Final = (
     ".exe", ".dll", ".so", ".dylib", ".pyc", ".class", ".jar", ".whl", ".node", ".wasm",
 )  # fmt: skip
 """Extensions of programs that no review can judge."""
-HELP_LABEL: Final = "coding agent help needed"
-"""Says on an issue that a person is needed."""
 
 
 class ApprovalConfig(Section, frozen=True):

@@ -8,6 +8,7 @@ import msgspec
 
 from ringi.errors import BadDocument, NewerVersion
 from ringi.kernel.document import KNOWN_VERSION, OpenDocument, decoder, prepare
+from ringi.kernel.open_documents import fold, unfold
 from ringi.kernel.text import Text
 
 T = TypeVar("T")
@@ -36,11 +37,7 @@ def pretty(document: object) -> bytes:
 
 
 def _plain(document: object) -> object:
-    if not isinstance(document, OpenDocument):
-        return document
-    from ringi.kernel.open_documents import unfold  # noqa: PLC0415  # most commands have no open documents
-
-    return unfold(document)
+    return unfold(document) if isinstance(document, OpenDocument) else document
 
 
 def _is_open(kind: object) -> bool:
@@ -49,11 +46,7 @@ def _is_open(kind: object) -> bool:
 
 
 def _fold(raw: object, kind: type) -> object:
-    if not _is_open(kind):
-        return raw
-    from ringi.kernel.open_documents import fold  # noqa: PLC0415  # as above
-
-    return fold(raw, kind)
+    return fold(raw, kind) if _is_open(kind) else raw
 
 
 def digest(data: bytes) -> str:

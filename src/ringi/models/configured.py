@@ -9,16 +9,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from ringi.errors import ModelOutside, UnknownModel
+from ringi.kernel.pattern_matcher import PatternMatcher
 from ringi.kernel.places import models_folder
 from ringi.kernel.process.environment import WITH_VARIABLE
 from ringi.kernel.telemetry.port import NO_SPANS, Spans
 from ringi.kernel.text import Text
 from ringi.models.prompt import Budget
+from ringi.policy.leaks import is_name
+from ringi.policy.masking import hiding, mask_secrets, secret_values
 
 if TYPE_CHECKING:
     from ringi.agents.reading import ProjectReader
     from ringi.config.keys import Config
-    from ringi.kernel.pattern_matcher import PatternMatcher
     from ringi.models.prompt import LanguageModel
 
 PLAYBOOK: Final = "playbook"
@@ -115,8 +117,6 @@ def _nearest(kind: str) -> Text:
 
 def scrub_of(environment: Mapping[str, str]) -> Callable[[str], str]:
     """Removes the keys in this environment."""
-    from ringi.policy.masking import hiding, secret_values
-
     return hiding(secret_values(environment))
 
 
@@ -124,9 +124,6 @@ def mask_of(
     config: Config, environment: Mapping[str, str], *, keep_lines: bool = False
 ) -> Callable[[str], str]:
     """Removes those, and secrets recognised by built-in and configured patterns (PP-17)."""
-    from ringi.policy.leaks import is_name
-    from ringi.policy.masking import mask_secrets
-
     logging = config.planning.logging
     more = logging.sensitive_patterns if logging.mask_sensitive_data else ()
     patterns = tuple(pattern for pattern in (*config.logs.mask, *more) if not is_name(pattern))
@@ -137,6 +134,4 @@ def mask_of(
 @cache
 def _matcher(patterns: tuple[str, ...]) -> PatternMatcher:
     """One child process, shared by all workspaces and models."""
-    from ringi.kernel.pattern_matcher import PatternMatcher
-
     return PatternMatcher(patterns)

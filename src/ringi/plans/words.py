@@ -15,6 +15,7 @@ from ringi.patch.conflict import Clash, Conflict, ConflictChoice, Decision
 from ringi.plans.change_plan import DiagnosticRef, Trigger
 from ringi.plans.document import PlanRef, PlanStatus
 from ringi.policy.risk_level import CATEGORY, Category, Risk, RiskCode, RiskReason
+from ringi.policy.scripts import CODES
 from ringi.policy.spec_kind import SpecKind
 from ringi.tree.action_spec import ActionSpec, ActionSpecExt
 from ringi.tree.check_result import CheckPhase, CheckResult
@@ -98,8 +99,6 @@ def reason(path: str, given: RiskReason) -> Text:
 
 
 def _is_strange_word(subject: str) -> bool:
-    from ringi.policy.scripts import CODES  # noqa: PLC0415  # tables of letters that few plans need
-
     return subject.startswith(tuple(map(str, CODES)))
 
 

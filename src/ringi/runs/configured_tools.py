@@ -12,6 +12,7 @@ from ringi.config.keys import Config
 from ringi.errors import NoExtra
 from ringi.kernel.process.environment import harmless
 from ringi.models.configured import mask_of
+from ringi.tools.rules import ToolRules, effect_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -26,10 +27,8 @@ def server_tools(config: Config, environment: Mapping[str, str], folder: Path) -
 
     Nothing starts before a tool is listed or called. Raises NoExtra.
     """
-    from ringi.tools.rules import ToolRules, effect_of  # noqa: PLC0415  # few have servers
-
     if find_spec("mcp") is None:
-        from ringi.kernel.process.installation import extending_command  # noqa: PLC0415  # as above
+        from ringi.kernel.process.installation import extending_command  # noqa: PLC0415  # few have servers
 
         raise NoExtra(what="mcp_servers", extra="mcp", command=extending_command("mcp"))
     from ringi.tools.mcp_servers import McpServers  # noqa: PLC0415  # as above
