@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import msgspec
 import pytest
 
 from ringi.app.api import open_workspace
-from ringi.approvals.document import TypedAnswer
 from ringi.cli.ui import width
-from ringi.kernel import codec
 from ringi.kernel.places import places_of
 from ringi.kernel.process.ancestors import process_start
 from ringi.plans.tool import PlanTool
@@ -150,23 +147,4 @@ def test_sessions_that_are_open(desk: Desk) -> None:
         assert "…   just now   0 of" in screen.text
     assert desk.run("plan", "--resume", found[0]["sessionId"], "--cancel").returncode == 5
     assert len(desk.json()["planning"]) == 1
-    assert_not_loaded(imported(desk.root), *LOADED_TO_PLAN)
-
-
-@pytest.mark.req("IP-9")
-def test_runs_that_wait_are_counted(desk: Desk) -> None:
-    with open_workspace(desk.root, person=SeatedPerson()) as workspace:
-        ids = []
-        for title in ("one", "two", "three"):
-            tool, view = workspace.planning, workspace.planning.start(title)
-            stored = tool.get(view.session_id)
-            state = msgspec.structs.replace(
-                stored.session, session_id=f"planning-{uuid4()}", status="review", design_summary="Do it."
-            )
-            ids.append(tool.take_in(codec.pretty(state), "a file").session_id)
-            tool.cancel(view.session_id)
-            tool.approve(ids[-1], "me", TypedAnswer(tool.request(ids[-1]).digest, "y"))
-        tool.cancel(ids[0])
-    assert desk.run().stdout.splitlines()[1] == "Runs: 2"
-    assert len(desk.json()["runs"]) == 2
     assert_not_loaded(imported(desk.root), *LOADED_TO_PLAN)

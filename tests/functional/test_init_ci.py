@@ -8,7 +8,7 @@ import pytest
 from ringi.app.ci import GITHUB_FILE, GITLAB_FILE, GITLAB_ROOT
 from ringi.approvals.forge import ForgeKind
 from tests.functional.desk import MENU, Desk
-from tests.functional.range_desk import AGENT, NOTES, Clone, Office
+from tests.functional.range_desk import AGENT, NOTES, Office
 from tests.support import ci_steps
 from tests.support.ci_steps import Runner, proposed
 from tests.support.forge_server import ForgeServer
@@ -59,17 +59,6 @@ def test_files_of_the_person_are_left_alone(repo: Path) -> None:
     (repo / GITHUB_FILE).unlink()
     (repo / GITHUB_FILE).symlink_to("/etc/passwd")
     assert "is left as it is" in desk.run("init", "--ci", "github").stdout
-
-
-def test_what_is_installed_is_pinned_and_the_branch_is_that_of_the_remote(repo: Path) -> None:
-    desk = Desk(repo)
-    clone = Clone(repo)
-    clone.git("update-ref", "refs/remotes/origin/trunk", "HEAD")
-    clone.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
-    wanted = "ringi @ git+https://example.invalid/it's@0123"
-    workflow = proposed(desk, GITHUB, "--install", wanted)
-    assert workflow["env"] == {"MODE": "report", "RINGI": wanted}
-    assert workflow[True]["push"] == {"branches": ["trunk"]}  # YAML 1.1 reads `on` so
 
 
 def test_the_workflow_of_github_can_only_read_and_has_nothing_of_the_head_in_a_script(repo: Path) -> None:

@@ -221,24 +221,6 @@ def test_nobody_else_waits_for_the_model(talk, repo: Path, agent: Agent):
     assert client.end() == 0
 
 
-def test_a_client_that_goes_while_the_model_works_leaves_a_session_to_go_on_with(
-    talk, repo: Path, agent: Agent
-):
-    agent.mark("hold")
-    client: RawClient = talk(**agent.variables)
-    client.greet()
-    client.begin("planning_start", instruction=INSTRUCTION)
-    agent.until_asked(1)
-    assert client.end() == 0
-    agent.unmark("hold")
-    later: RawClient = talk(**agent.variables)
-    later.greet()
-    [left] = later.fine("planning_get")["open_sessions"]
-    now = later.fine("planning_answer", session_id=left["sessionId"], resume=True, seconds=60)
-    assert now["question"]["id"] == "q-1"
-    assert saved(repo, left["sessionId"], lambda found: bool(found.questions)).status == "discovery"
-
-
 def test_no_model_library_is_loaded_for_the_list_and_a_look(repo: Path):
     loaded = modules_after(
         "import ringi.mcp.server, ringi.mcp.tools, ringi.mcp.wait, ringi.mcp.planning_tools", cwd=repo

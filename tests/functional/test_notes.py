@@ -14,7 +14,7 @@ from securesystemslib.dsse import Envelope
 from tests.fakes.signing import RealKey
 from tests.functional.conftest import signers
 from tests.functional.desk import Desk
-from tests.functional.test_proving import carried_out, proposed
+from tests.functional.test_proving import carried_out
 
 ABSENT = "000000"
 
@@ -135,14 +135,6 @@ def test_an_undo_is_approved_and_proven_too(desk: Desk, listed: RealKey) -> None
     }
     assert back in hung[new]
     reference_check(back)
-
-
-def test_a_plan_about_ignored_files_leaves_nothing(desk: Desk) -> None:
-    (desk.root / ".gitignore").write_text("*.log\n")
-    plan = proposed(desk, {"kind": "create", "path": "secret.log", "content": "password\n"})
-    typed(desk, plan)
-    assert (desk.root / "secret.log").exists()
-    assert desk.git("for-each-ref", "refs/notes") == ""
 
 
 def test_a_note_has_no_contents_of_a_file_for_credentials(desk: Desk, listed: RealKey) -> None:

@@ -84,23 +84,6 @@ def test_an_agent_is_asked_once_with_the_brief_as_its_message(desk: RoleDesk, sa
     assert ("[acceptEdits]" in said) == (sandbox == "auto")
 
 
-def test_a_role_that_commits_by_itself_changed_its_copy_and_no_repository(desk: RoleDesk) -> None:
-    body = "echo new > new.txt; git add -A; git -c user.name=a -c user.email=a@b.c commit -qm mine"
-    desk.configure(implementer={"command": desk.script("maker", body)})
-    with untouched(desk.root):
-        assert desk.work().exit_code == 0
-    assert [change.path for change in desk.copy.difference().changes] == ["new.txt"]
-
-
-def test_a_role_that_deletes_the_copy_is_reported(desk: RoleDesk) -> None:
-    desk.configure(implementer={"command": desk.script("maker", 'rm -rf "$PWD"/* "$PWD"/.[!.]*')})
-    with untouched(desk.root):
-        done = desk.work()
-    assert done.code is StopCode.COPY_LOST
-    assert "is gone" in str(done.problem)
-    assert desk.work().code is StopCode.COPY_LOST
-
-
 def test_processes_that_a_role_leaves_are_ended(desk: RoleDesk) -> None:
     body = "setsid sh -c 'while :; do echo still >> alive.txt; sleep 0.05; done' & echo left"
     desk.configure(implementer={"command": desk.script("maker", body)})

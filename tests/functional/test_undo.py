@@ -1,7 +1,5 @@
 """Undo as a person meets it, after they went on working in the same files."""
 
-import json
-
 import pytest
 
 from tests.functional.desk import Desk
@@ -62,18 +60,3 @@ def test_everything_is_said_before_the_answer(desk: Desk):
     assert "+my 2\n" in shown.stdout
     assert "two.txt" not in shown.stdout
     assert list(desk.json("show", name, "--since")) == ["three.txt"]
-
-
-@pytest.mark.req("PT-12")
-def test_programs_are_told_which_lines_stay(desk: Desk, tmp_path):
-    name = taken(desk)
-    edited(desk)
-    terminal = desk.terminal("--json", "undo", name)
-    terminal.answer(r"\[y/n\]", "y")
-    code, after = terminal.end()
-    assert code == 4
-    document, _ = json.JSONDecoder().raw_decode(after[after.index("{") :].replace("\r\n", "\n"))
-    results = {one["path"]: one for one in document["results"]}
-    assert results["two.txt"]["later_lines"] == 2
-    assert "later_lines" not in results["one.txt"]
-    assert results["three.txt"]["status"] == "conflict"
