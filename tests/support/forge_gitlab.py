@@ -14,7 +14,6 @@ _IID = r"(?P<number>\d+)"
 _NOTED = rf"{_REPO}/(?P<kind>issues|merge_requests)/{_IID}/notes"
 _MR = rf"{_REPO}/merge_requests/{_IID}"
 _ID = r"(?P<id>[0-9a-f]+)"
-_DRAFT = "Draft: "
 
 
 def when(at: datetime) -> str:
