@@ -10,7 +10,7 @@ import pytest
 
 from ringi.approvals.forge import ForgeKind
 from ringi.engine.run_state import RunPhase
-from ringi.forges.configured_watch import watching_lock
+from ringi.forges.watch import lock_watching
 from tests.functional.desk import RINGI, Desk
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, watch_desk
@@ -45,7 +45,7 @@ def test_its_exit_code_says_how_things_stand(desk: WatchDesk):
     assert run.offer.url in done.stderr
     change = desk.repo.changes[run.offer.number]
     desk.repo.review(change.number, "bob", "approve")
-    with watching_lock(desk.state()):
+    with lock_watching(desk.state()):
         assert command.process("watch", "--once").returncode == 7
     done = command.process("watch", "--once")
     assert done.returncode == 0, done.stderr
@@ -74,7 +74,7 @@ def test_it_watches_until_it_is_interrupted(desk: WatchDesk):
         assert process.wait(PATIENCE_SEC) == 130
     assert "nothing is half-written" in rest
     assert "→ ringi watch" in rest
-    with watching_lock(desk.state()):
+    with lock_watching(desk.state()):
         pass
     assert desk.run().offer
 

@@ -7,10 +7,9 @@ import pytest
 
 from ringi.approvals.forge import ForgeKind, Project
 from ringi.errors import Busy, ForgeUnreachable, NoChannel
-from ringi.forges.configured_watch import watching_lock
 from ringi.forges.document import ForgeReview
 from ringi.forges.port import ChangeRequests, CodeHost
-from ringi.forges.watch import LONGEST_PAUSE, watch
+from ringi.forges.watch import LONGEST_PAUSE, lock_watching, watch
 from ringi.forges.watch_project import Standing
 from ringi.runs.document import Run
 from ringi.runs.drive import RunOptions
@@ -148,7 +147,7 @@ def _killed(_run_id: str, _options: RunOptions) -> Run:
 @gitlab
 def test_only_one_watches_and_nobody_disturbs_a_run_at_work(desk: WatchDesk):
     offered(desk)
-    with desk.open() as workspace, watching_lock(workspace.places.state), pytest.raises(Busy):
+    with desk.open() as workspace, lock_watching(workspace.places.state), pytest.raises(Busy):
         workspace.watch()
     with desk.open() as workspace:
         watcher = desk.watcher(workspace)

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from ringi.app.api import Workspace
 from ringi.approvals.document import TypedAnswer
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
-from ringi.forges.configured_watch import watcher, watching_lock
-from ringi.forges.watch import Round, Watcher
+from ringi.forges.watch import Round, Watcher, lock_watching
 from ringi.forges.watch_project import WatchEvent
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Review, Run
@@ -62,12 +61,11 @@ class WatchDesk(RunDesk):
 
     def round(self, name: str = "") -> Round:
         """By a watcher of its own, as after a restart."""
-        with self.open() as workspace, watching_lock(workspace.places.state):
+        with self.open() as workspace, lock_watching(workspace.places.state):
             return self.watcher(workspace).round(name)
 
     def watcher(self, workspace: Workspace) -> Watcher:
-        timeout = workspace.config.planning.revision.approval_timeout
-        return watcher(workspace, timeout, self.news.append)
+        return Watcher(workspace, self.news.append)
 
     def state(self) -> Path:
         """The folder of the ledger."""

@@ -558,11 +558,10 @@ class Workspace:
 
         Raises Busy if another process watches already, NoForgeToken, ForgeRejected.
         """
-        from ringi.forges.configured_watch import watcher, watching_lock
+        from ringi.forges.watch import Watcher, lock_watching
 
-        timeout = self.config.planning.revision.approval_timeout
-        with watching_lock(self.places.state):
-            return watcher(self, timeout, on_news).round(name)
+        with lock_watching(self.places.state):
+            return Watcher(self, on_news).round(name)
 
     def metrics(self, since: str = "") -> "Metrics":
         """The figures of chapter 16 from what is recorded; `since` is a moment as ISO 8601, in UTC."""

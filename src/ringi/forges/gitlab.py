@@ -3,14 +3,16 @@
 It has no reviews with a commit of their own: see `reviews_of`.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 from urllib.parse import quote
 
+import msgspec
+
 from ringi.approvals.forge import Item, ItemKind, Project, page_of
 from ringi.errors import ForgeConflict, ForgeMissing, ForgeRejected
-from ringi.forges.adopt import adopted
 from ringi.forges.connection import ForgeToken
 from ringi.forges.document import (
     Access,
@@ -23,36 +25,12 @@ from ringi.forges.document import (
     Issue,
     NewChangeRequest,
     Remark,
+    ReviewVerdict,
     StatusState,
 )
-from ringi.forges.gitlab_shapes import (
-    ACTIVE,
-    BASE_CHANGED,
-    DEVELOPER,
-    DIFF_NOTE,
-    MAINTAINER,
-    STATES,
-    Discussion,
-    GitlabApprovals,
-    GitlabCommit,
-    GitlabEntry,
-    GitlabIssue,
-    GitlabPosition,
-    GitlabStatus,
-    GitlabUser,
-    Job,
-    Member,
-    MergeRequest,
-    Note,
-    ProjectShape,
-    Version,
-    bare,
-    reviews_of,
-)
 from ringi.forges.http import ForgeClient, utc
-from ringi.forges.marks import as_body, marked, ours, same
+from ringi.forges.marks import adopted, as_body, marked, newest, ours, same, says, words_of
 from ringi.forges.port import CodeHost, FileOnForge
-from ringi.forges.statuses import newest, says, words_of
 from ringi.kernel.text import lazy_pattern
 
 _TREE: Final = "tree"
@@ -65,6 +43,179 @@ _STATES: Final = {
 }
 _PLACES: Final = {ItemKind.ISSUE: "issues", ItemKind.CHANGE: "merge_requests"}
 _SIGNS: Final = {ItemKind.ISSUE: "#", ItemKind.CHANGE: "!"}
+
+
+# ---------------------------------------------------------------- what it answers, as far as it is read
+
+
+DIFF_NOTE: Final = "DiffNote"
+DEVELOPER: Final = 30
+MAINTAINER: Final = 40
+ACTIVE: Final = "active"
+STATES: Final = {
+    "opened": ChangeState.OPEN,
+    "locked": ChangeState.OPEN,  # it is being merged
+    "closed": ChangeState.CLOSED,
+    "merged": ChangeState.MERGED,
+}
+_DRAFT: Final = lazy_pattern(r"\s*(?:(?:\[draft\]|\(draft\)|draft:)\s*)+", re.IGNORECASE)
+# What the forge writes into the history of a change; it is not translated.
+_SAID: Final = {
+    "approved this merge request": ReviewVerdict.APPROVED,
+    "unapproved this merge request": ReviewVerdict.DISMISSED,
+    "requested changes": ReviewVerdict.CHANGES_REQUESTED,
+}
+BASE_CHANGED: Final = lazy_pattern(
+    r"changed target branch from `|deleted the `[^\n]+ branch\. This merge request now targets the `"
+)
+"""Likewise: by hand, or because the branch is gone."""
+
+
+class GitlabUser(msgspec.Struct):
+    id: int
+    username: str
+    bot: bool | None = None
+    """Not told everywhere."""
+
+
+class Job(msgspec.Struct):
+    user: GitlabUser
+
+
+class Member(msgspec.Struct):
+    username: str
+    access_level: int
+    state: str = ACTIVE
+    """Of the account."""
+    membership_state: str = ACTIVE
+    """It can wait for a seat."""
+
+
+class ProjectShape(msgspec.Struct):
+    id: int
+    path_with_namespace: str
+
+
+class GitlabIssue(msgspec.Struct):
+    iid: int
+    title: str
+    state: str
+    web_url: str
+    author: GitlabUser
+    description: str | None = None
+    labels: list[str] = []
+
+
+class MergeRequest(GitlabIssue):
+    source_branch: str = ""
+    target_branch: str = ""
+    source_project_id: int | None = None
+    target_project_id: int = 0
+    sha: str | None = None
+    draft: bool = False
+
+
+class GitlabPosition(msgspec.Struct):
+    head_sha: str | None = None
+    old_path: str | None = None
+    new_path: str | None = None
+    old_line: int | None = None
+    new_line: int | None = None
+
+
+class Note(msgspec.Struct):
+    id: int
+    author: GitlabUser
+    created_at: str
+    updated_at: str
+    body: str = ""
+    system: bool = False
+    type: str | None = None
+    position: GitlabPosition | None = None
+
+
+class Discussion(msgspec.Struct):
+    id: str
+    notes: list[Note] = []
+
+
+class Version(msgspec.Struct):
+    created_at: str
+    head_commit_sha: str | None = None
+    """None if it was not collected, or not yet."""
+
+
+class Approver(msgspec.Struct):
+    user: GitlabUser
+    approved_at: str | None = None
+    """Newer ones tell it."""
+
+
+class GitlabApprovals(msgspec.Struct):
+    approved_by: list[Approver] = []
+
+
+class GitlabCommit(msgspec.Struct):
+    id: str
+    parent_ids: list[str] = []
+
+
+class GitlabStatus(msgspec.Struct):
+    state: str = msgspec.field(name="status")
+    context: str = msgspec.field(name="name", default="")
+    description: str | None = None
+    target_url: str | None = None
+
+
+class GitlabEntry(msgspec.Struct):
+    id: str
+    type: str
+    path: str
+    mode: str
+
+
+def bare(title: str) -> str:
+    """Without what makes it a draft."""
+    found = _DRAFT.match(title)
+    return title[found.end() :] if found else title
+
+
+def reviews_of(
+    notes: Iterable[tuple[Note, Account]], approvers: Iterable[tuple[Approver, Account]],
+    versions: Sequence[Version], page: str,
+) -> Sequence[ForgeReview]:  # fmt: skip
+    """From the history: it says who approved when, and the versions say what was the head then.
+
+    An approval counts while its author is among those who approve; the forge takes them off after a push,
+    if it is told to. The history is written later, by a worker that may be busy: newer servers tell when it
+    was given, and the earlier moment is the one whose head was seen. Until it is in the history it does not
+    count, because it has no name by which it is found again.
+    """
+    approving = {account.id: told.approved_at or "" for told, account in approvers}
+    said = [(_SAID[note.body.strip()], note, account) for note, account in notes
+            if note.system and note.body.strip() in _SAID]  # fmt: skip
+    last = {account.id: note.id for _, note, account in said}
+    found = []
+    for verdict, note, account in said:
+        given, at = verdict, utc(note.created_at)
+        if verdict is ReviewVerdict.APPROVED:
+            if account.id in approving and last[account.id] == note.id:
+                at = min(at, utc(approving[account.id] or note.created_at))
+            else:
+                given = ReviewVerdict.DISMISSED
+        if verdict is not ReviewVerdict.DISMISSED:
+            url = f"{page}#note_{note.id}"
+            found.append(ForgeReview(str(note.id), account, given, "", _head_at(versions, at), at, url))
+    return sorted(found, key=lambda one: one.at)
+
+
+def _head_at(versions: Sequence[Version], at: str) -> str:
+    """Empty if none is older, or nobody knows. One of the very same moment is not taken: it is unseen."""
+    older = [one for one in versions if utc(one.created_at) < at]
+    return max(older, key=lambda one: utc(one.created_at)).head_commit_sha or "" if older else ""
+
+
+# ---------------------------------------------------------------- one project
 
 
 def api_url(base_url: str) -> str:
@@ -86,8 +237,11 @@ def gitlab(client: ForgeClient, project: Project) -> CodeHost:
     )
 
 
-def _at(project: Project) -> str:
-    return f"/projects/{quote(project.path, safe='')}"
+class _GitlabPart:
+    def __init__(self, client: ForgeClient, project: Project) -> None:
+        self._client = client
+        self._project = project
+        self._at = f"/projects/{quote(project.path, safe='')}"
 
 
 def _name(project: Project, item: Item) -> str:
@@ -102,10 +256,9 @@ def _page(project: Project, number: int) -> str:
     return page_of(project, Item(ItemKind.CHANGE, number))
 
 
-class _GitlabPeople:
+class _GitlabPeople(_GitlabPart):
     def __init__(self, client: ForgeClient, project: Project) -> None:
-        self._client = client
-        self._project = project
+        super().__init__(client, project)
         self._bots: dict[int, bool] = {}
         self._ids: dict[str, int | None] = {}
 
@@ -138,7 +291,7 @@ class _GitlabPeople:
         return self._bots[user.id]
 
     def access(self, login: str) -> Access:
-        level = self._level(f"{_at(self._project)}/members/all", login)
+        level = self._level(f"{self._at}/members/all", login)
         if level >= MAINTAINER:
             return Access.ADMIN
         return Access.WRITE if level >= DEVELOPER else Access.READ if level > 0 else Access.NONE
@@ -173,10 +326,9 @@ class _GitlabPeople:
         return self._ids[login]
 
 
-class _GitlabItems:
+class _GitlabItems(_GitlabPart):
     def __init__(self, client: ForgeClient, project: Project, people: _GitlabPeople) -> None:
-        self._client = client
-        self._project = project
+        super().__init__(client, project)
         self._people = people
 
     def issue(self, number: int) -> Issue:
@@ -223,7 +375,7 @@ class _GitlabItems:
             self._client.change("PUT", self._place(item), told, GitlabIssue, what)
 
     def _place(self, item: Item) -> str:
-        return f"{_at(self._project)}/{_PLACES[item.kind]}/{item.number}"
+        return f"{self._at}/{_PLACES[item.kind]}/{item.number}"
 
     def _comment(self, item: Item, note: Note) -> Comment:
         return Comment(
@@ -240,10 +392,9 @@ def _is_comment(note: Note) -> bool:
     return not note.system and note.type != DIFF_NOTE
 
 
-class _GitlabChanges:
+class _GitlabChanges(_GitlabPart):
     def __init__(self, client: ForgeClient, project: Project, people: _GitlabPeople) -> None:
-        self._client = client
-        self._project = project
+        super().__init__(client, project)
         self._people = people
         self._projects: dict[int, str] = {}
 
@@ -251,7 +402,7 @@ class _GitlabChanges:
         return self._change(self._client.get(self._place(number), MergeRequest, _mr(self._project, number)))
 
     def from_branch(self, branch: str) -> ChangeRequest | None:
-        path, what = f"{_at(self._project)}/merge_requests", f"{self._project.path}: {branch}"
+        path, what = f"{self._at}/merge_requests", f"{self._project.path}: {branch}"
         found = self._client.pages(path, MergeRequest, what, source_branch=branch, state="all")
         own = [one for one in found if one.source_project_id == one.target_project_id
                and one.source_branch == branch]  # fmt: skip
@@ -267,7 +418,7 @@ class _GitlabChanges:
             "title": _titled(title, draft=wanted.draft),
             "description": body,
         }
-        path, what = f"{_at(self._project)}/merge_requests", f"{self._project.path}: {wanted.branch}"
+        path, what = f"{self._at}/merge_requests", f"{self._project.path}: {wanted.branch}"
 
         def make() -> ChangeRequest:
             try:
@@ -365,7 +516,7 @@ class _GitlabChanges:
         return [one.id for one in reversed(found)]
 
     def _place(self, number: int) -> str:
-        return f"{_at(self._project)}/merge_requests/{number}"
+        return f"{self._at}/merge_requests/{number}"
 
     def _change(self, found: MergeRequest) -> ChangeRequest:
         return ChangeRequest(
@@ -420,17 +571,13 @@ def _remark(people: _GitlabPeople, page: str, thread: Discussion, note: Note) ->
     )
 
 
-class _GitlabCommits:
-    def __init__(self, client: ForgeClient, project: Project) -> None:
-        self._client = client
-        self._project = project
-
+class _GitlabCommits(_GitlabPart):
     def set_status(self, commit: str, status: CommitStatus) -> None:
         sha, what = quote(commit, safe=""), f"{self._project.path}@{commit}"
         told = {"state": _STATES[status.state], "name": status.context, **words_of(status)}
 
         def there() -> GitlabStatus | None:
-            listed = f"{_at(self._project)}/repository/commits/{sha}/statuses"
+            listed = f"{self._at}/repository/commits/{sha}/statuses"
             return newest(self._client.get(listed, list[GitlabStatus], what, name=status.context), status)
 
         def find() -> GitlabStatus | None:
@@ -438,7 +585,7 @@ class _GitlabCommits:
             return found if says(found, told) else None
 
         def make() -> GitlabStatus:
-            path = f"{_at(self._project)}/statuses/{sha}"
+            path = f"{self._at}/statuses/{sha}"
             try:
                 return self._client.change("POST", path, told, GitlabStatus, what)
             except ForgeConflict:  # it does not like the same state twice
@@ -451,11 +598,11 @@ class _GitlabCommits:
 
     def files(self, commit: str) -> Mapping[str, FileOnForge]:
         entries = self._client.pages(
-            f"{_at(self._project)}/repository/tree", GitlabEntry, f"{self._project.path}@{commit}",
+            f"{self._at}/repository/tree", GitlabEntry, f"{self._project.path}@{commit}",
             ref=commit, recursive="true", pagination="keyset",
         )  # fmt: skip
         return {one.path: FileOnForge(one.mode, one.id) for one in entries if one.type != _TREE}
 
     def parents(self, commit: str) -> tuple[str, ...]:
-        path = f"{_at(self._project)}/repository/commits/{quote(commit, safe='')}"
+        path = f"{self._at}/repository/commits/{quote(commit, safe='')}"
         return tuple(self._client.get(path, GitlabCommit, f"{self._project.path}@{commit}").parent_ids)

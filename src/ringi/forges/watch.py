@@ -7,18 +7,22 @@ came of it is in the ledger before the next thing is begun; what was told or tri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.forge import Project
+from ringi.approvals.who import refuse_agent
 from ringi.engine.run_state import OVER
 from ringi.errors import ForgeRejected, Interrupted, NotFound, RingiError, Usage
 from ringi.forges.offer import is_due
-from ringi.forges.watch_project import NewsKind, ProjectWatch, Standing, WatchActions, WatchEvent
+from ringi.forges.watch_project import NewsKind, ProjectWatch, SentNotifications, Standing, WatchEvent
 from ringi.forges.watch_run import look_at_run
 from ringi.forges.watch_session import look_at_session
+from ringi.kernel.lock import PassingLock
 from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session
+from ringi.runs.run_workspace import RunEvent
 from ringi.sessions.document import ApprovedSession
 
 if TYPE_CHECKING:
@@ -42,11 +46,27 @@ class Round(NamedTuple):
         return self.failure is None and all(one is Standing.OVER for one in self.standing.values())
 
 
+def lock_watching(state: Path) -> AbstractContextManager[None]:
+    """Held by the one that watches; raises Busy if another does."""
+    return PassingLock(state / "watch.lock", 0.0)("watch")
+
+
 class Watcher:
-    def __init__(self, workspace: Workspace, actions: WatchActions) -> None:
+    """The caller holds `lock_watching`."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        tell: Callable[[WatchEvent], None],
+        on_event: Callable[[RunEvent], None] = lambda _: None,
+    ) -> None:
+        """Raises NoChannel if an agent asks: it would decide for people."""
+        refuse_agent(workspace.person, "ringi watch")
         self._workspace = workspace
-        self._actions = actions
-        self._passed: set[str] = set()
+        self._tell = tell
+        self._on_event = on_event
+        self._tried: set[str] = set()
+        self._sent = SentNotifications(workspace.places.state / "watch.told")
         self._failing = ""
 
     def round(self, name: str = "") -> Round:
@@ -60,7 +80,9 @@ class Watcher:
         for id_, project in [*self._open(name)]:
             try:
                 if project not in watches:  # what an account may do is asked anew in each round
-                    watches[project] = ProjectWatch(self._workspace, project, self._actions, self._passed)
+                    watches[project] = ProjectWatch(
+                        self._workspace, project, self._tell, self._on_event, self._tried, self._sent
+                    )
                 standing |= _look(watches[project], id_)
             except (ForgeRejected, Interrupted, Usage):
                 raise
@@ -88,7 +110,7 @@ class Watcher:
         words = Text(error.message, **error.details)
         if self._failing != (said := f"{error.code} {words}"):
             self._failing = said
-            self._actions.tell(WatchEvent(id_, NewsKind.FAILED, words))
+            self._tell(WatchEvent(id_, NewsKind.FAILED, words))
 
 
 def watch(watcher: Watcher, name: str, poll_sec: float, wait: Callable[[float], None]) -> Round:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.forge import ForgeTerms, Project
 from ringi.forges.document import mark_line
 from ringi.forges.listen import ForgeListener, Spoken
 from ringi.forges.markdown import literal
-from ringi.forges.port import CodeHost
+from ringi.forges.offer import offer_run
+from ringi.forges.progress import telling_work
+from ringi.kernel.fs import read_bounded, replace_file
+from ringi.kernel.lock import PassingLock
 from ringi.kernel.text import Text, in_language
 from ringi.models.usage import Language
 from ringi.runs.document import Run
-from ringi.runs.drive import RunOptions
+from ringi.runs.drive import RunOptions, run_steps
+from ringi.runs.run_workspace import RunEvent
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
+
+
+_MOST: Final = 2_000
+_MOST_BYTES: Final = 1 << 20
 
 
 class NewsKind(StrEnum):
@@ -61,22 +70,6 @@ class Standing(StrEnum):
     """Another process carries it on."""
 
 
-class WatchActions(NamedTuple):
-    """What a watcher does beside listening."""
-
-    host: Callable[[Project], CodeHost]
-    tell: Callable[[WatchEvent], None]
-    lock: Callable[[str], AbstractContextManager[None]]
-    """Of a run; raises Busy if another process has it."""
-    go_on: Callable[[str, RunOptions], Run]
-    """Carries the run on and puts the result there; the caller holds the lock."""
-    offer: Callable[[str], Run]
-    """Puts the result there, as far as it is not."""
-    revision_timeout: float
-    is_untold: Callable[[str], bool]
-    """Whether nobody was told of it, by this or an earlier watcher; from now on somebody was."""
-
-
 class WatchTarget(NamedTuple):
     """What is watched."""
 
@@ -87,39 +80,87 @@ class WatchTarget(NamedTuple):
     """Of its progress comment."""
 
 
-class ProjectWatch:
-    """One project, for one round. `passed` is kept between rounds: nothing is told or tried twice."""
+class SentNotifications:
+    """One line for each thing, the oldest first. If the file is lost, something is said twice."""
 
-    def __init__(
-        self, workspace: Workspace, project: Project, actions: WatchActions, passed: set[str]
-    ) -> None:
-        self.workspace = workspace
-        self.host = actions.host(project)
-        self.listener = ForgeListener(self.host)
-        self.actions = actions
-        self._passed = passed
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._known = dict.fromkeys(self._read())
 
     def is_new(self, key: str) -> bool:
         """The first time, and then no more."""
-        found = key not in self._passed
-        self._passed.add(key)
+        line = " ".join(key.split())
+        if line in self._known:
+            return False
+        self._known[line] = None
+        kept = [*self._known][-_MOST:]
+        with suppress(OSError):
+            data = "".join(f"{one}\n" for one in kept).encode("utf-8", "backslashreplace")
+            replace_file(self._file, data, synced=False)
+        return True
+
+    def _read(self) -> list[str]:
+        with suppress(OSError):
+            data = read_bounded(self._file, _MOST_BYTES, follow=False)
+            return data.decode("utf-8", "replace").splitlines()
+        return []
+
+
+class ProjectWatch:
+    """One project, for one round. What was tried or sent is remembered between rounds by the watcher."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        project: Project,
+        tell: Callable[[WatchEvent], None],
+        on_event: Callable[[RunEvent], None],
+        tried: set[str],
+        sent: SentNotifications,
+    ) -> None:
+        self.workspace = workspace
+        self.host = workspace.forges.host(project)
+        self.listener = ForgeListener(self.host)
+        self.is_untold = sent.is_new
+        """Whether this or an earlier watcher has not told it yet; from now on it counts as told."""
+        self._tell = tell
+        self._on_event = on_event
+        self._tried = tried
+
+    def lock(self, run_id: str) -> AbstractContextManager[None]:
+        """Of a run. Raises Busy if another process has it."""
+        return PassingLock(self.workspace.places.state / f"{run_id}.lock", 0.0)("watch")
+
+    def go_on(self, run_id: str, options: RunOptions) -> Run:
+        """Carries the run on and puts the result there. The caller holds the lock."""
+        run_steps(self.workspace, run_id, options, telling_work(self.workspace, self._on_event))
+        return self.offer(run_id)
+
+    def offer(self, run_id: str) -> Run:
+        """Puts the result there, as far as it is not."""
+        return offer_run(self.workspace, run_id, self._on_event)
+
+    def is_new(self, key: str) -> bool:
+        """The first time, and then no more."""
+        found = key not in self._tried
+        self._tried.add(key)
         return found
 
-    def again(self, key: str) -> None:
-        """It came to nothing: the next round tries once more."""
-        self._passed.discard(key)
+    def forget(self, key: str) -> None:
+        """The next round tries it again."""
+        self._tried.discard(key)
 
     def who(self, said: Spoken) -> str:
         return self.host.project.account(said.author.login)
 
     def say(self, about: str, kind: NewsKind, words: Text, said: Spoken | None = None, url: str = "") -> None:
         by, url = (self.who(said), said.url) if said else ("", url)
-        self.actions.tell(WatchEvent(about, kind, words, by, url))
+        self._tell(WatchEvent(about, kind, words, by, url))
 
     def ignore(self, about: str, said: Spoken, words: Text, key: str = "ignored") -> bool:
         """Whether it is said now: only once, also if a session and then its run see it."""
         project = self.host.project
-        fresh = self.actions.is_untold(f"{key} {project.base_url}/{project.path} {said.ref}")
+        fresh = self.is_untold(f"{key} {project.base_url}/{project.path} {said.ref}")
         if fresh:
             self.say(about, NewsKind.IGNORED, words, said)
         return fresh

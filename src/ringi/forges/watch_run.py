@@ -43,12 +43,12 @@ def look_at_run(watch: ProjectWatch, run_id: str) -> Standing:
     if run.forge is None or (run.phase in OVER and not is_due(run)):
         return Standing.OVER
     if run.phase in OVER:
-        with watch.actions.lock(run_id):
+        with watch.lock(run_id):
             return RunWatch(watch, run, run.forge, ForgePage(None)).tell_end()
     page = _unused(watch, run, watch.listener.page(run, run.forge))
     take_words(watch, run, run.forge, page)
     try:
-        with watch.actions.lock(run_id):
+        with watch.lock(run_id):
             found = RunWatch(watch, watch.workspace.store.runs.get(run_id), run.forge, page)
             found.decide()
     except Busy:
@@ -173,7 +173,7 @@ class RunWatch:
         """Why nothing can be decided there, which the run and its comment say from now on."""
         offer = self.run.offer
         if not (offer and offer.left) or self._watch.is_new(f"{self._id} {key}"):
-            offer = self._watch.actions.offer(self._id).offer
+            offer = self._watch.offer(self._id).offer
         return offer.left if offer else ""
 
     def _requests(self) -> Iterator[Spoken]:
@@ -208,7 +208,7 @@ class RunWatch:
             watch.refuse(self.about, said, Text(error.message, **error.details))
             return self._is_decided_here()  # a step before may be committed
         except ForgeFailed:
-            watch.again(yes_key(said, self._head))
+            watch.forget(yes_key(said, self._head))
             raise
         except RingiError as error:
             watch.say(self._id, _K.FAILED, Text(error.message, **error.details), said)
@@ -221,7 +221,8 @@ class RunWatch:
 
     def _decide_revision(self) -> None:
         watch = self._watch
-        found = waiting_revision(self._workspace, self.run, watch.actions.revision_timeout)
+        timeout = self._workspace.config.planning.revision.approval_timeout
+        found = waiting_revision(self._workspace, self.run, timeout)
         if found is None or found.is_expired:  # somebody has answered, or it is dropped
             self._go_on()
             return
@@ -243,7 +244,7 @@ class RunWatch:
     # ------------------------------------------------------------------ what follows
 
     def _go_on(self, *, retry: bool = False) -> None:
-        run = self.run = self._watch.actions.go_on(self._id, RunOptions(retry=retry))
+        run = self.run = self._watch.go_on(self._id, RunOptions(retry=retry))
         words = Text("completed") if run.phase is RunPhase.COMPLETED else Text("paused")
         if run.stop:
             code = str(run.stop.reason_code)
@@ -252,7 +253,7 @@ class RunWatch:
 
     def _offer(self) -> str:
         """Why something is left to do there, which is told."""
-        self.run = self._watch.actions.offer(self._id)
+        self.run = self._watch.offer(self._id)
         offer = self.run.offer
         if offer is None or not offer.left:
             return ""
@@ -283,7 +284,7 @@ class RunWatch:
 
     def _once(self, key: str, words: Text) -> bool:
         """Whether nobody was told before."""
-        untold = self._watch.actions.is_untold(f"{self._id} {key}")
+        untold = self._watch.is_untold(f"{self._id} {key}")
         if untold:
             url = self.run.offer.url if self.run.offer else ""
             self._watch.say(self._id, _K.STANDS, words, url=url)

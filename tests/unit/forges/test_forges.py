@@ -14,7 +14,7 @@ from ringi.forges.document import (
     ReviewVerdict,
     StatusState,
 )
-from ringi.forges.gitlab_shapes import BASE_CHANGED, Approver, GitlabUser, Note, Version, reviews_of
+from ringi.forges.gitlab import BASE_CHANGED, Approver, GitlabUser, Note, Version, reviews_of
 from tests.support.forge_server import ReviewGiven
 from tests.tables import each
 from tests.unit.forges.conftest import Here

@@ -10,8 +10,7 @@ from ringi.cli.plan_names import RUN
 from ringi.cli.run_driver import ending_alike, exit_code
 from ringi.cli.ui import json_line
 from ringi.errors import Busy, Interrupted
-from ringi.forges.configured_watch import watcher, watching_lock
-from ringi.forges.watch import Round
+from ringi.forges.watch import Round, Watcher, lock_watching
 from ringi.forges.watch import watch as watch_all
 from ringi.forges.watch_project import NewsKind, Standing, WatchEvent
 from ringi.kernel.process.progress import watch_progress
@@ -52,16 +51,15 @@ class _Command:
 
     def go(self, *, once: bool) -> int:
         app = self._app
-        timeout = app.workspace.config.planning.revision.approval_timeout
-        made = watcher(app.workspace, timeout, self._tell, self._hear)
+        watcher = Watcher(app.workspace, self._tell, self._hear)
         poll = app.workspace.config.forge.poll_sec
         try:
-            with watching_lock(app.places.state), ending_alike(), watch_progress(None):
-                found = made.round(self._name)
+            with lock_watching(app.places.state), ending_alike(), watch_progress(None):
+                found = watcher.round(self._name)
                 if not once and not found.is_last:
                     self._begin(found, poll)
                     time.sleep(poll)
-                    found = watch_all(made, self._name, poll, time.sleep)
+                    found = watch_all(watcher, self._name, poll, time.sleep)
         except (KeyboardInterrupt, Interrupted):
             self._ui.line()
             self._ui.line(Text("Interrupted; nothing is half-written. Go on with:"))
