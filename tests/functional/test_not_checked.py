@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ringi.engine.run_state import RunPhase
-from ringi.forges.progress import of_run
+from ringi.forges.progress import describe_run
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
 from tests.functional.run_desk import RunDesk, a_plan, a_step, at_home, project
@@ -62,7 +62,7 @@ def test_whoever_adds_a_comment_is_told_no_criterion_is_met(desk: RunDesk, langu
         )
     with desk.open() as workspace:
         run, plan = workspace.store.runs.get(desk.run_id), workspace.store.runs.plan(desk.run_id)
-        said["forge"] = of_run(run, plan).body
+        said["forge"] = describe_run(run, plan).body
     files = [path for path in desk.root.glob(".agent/**/*") if path.is_file() and path.suffix != ".lock"]
     said |= {str(path.relative_to(desk.root)): path.read_text(errors="replace") for path in files}
     assert any(name.endswith("report.md") for name in said)

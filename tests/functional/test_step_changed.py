@@ -10,7 +10,7 @@ import pytest
 
 from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import CheckFailed
-from ringi.forges.progress import of_run
+from ringi.forges.progress import describe_run
 from ringi.plans.document import NewContent
 from ringi.runs.changed_steps import follow_plans
 from ringi.runs.document import StopCode
@@ -179,7 +179,7 @@ def said(desk: RunDesk, *, files: bool = True) -> dict[str, str]:
             found[f"{language} {words[0]} --json"] = there.run("--lang", language, "--json", *words).stdout
     with desk.open() as workspace:
         run, plan = workspace.store.runs.get(desk.run_id), workspace.store.runs.plan(desk.run_id)
-        found["forge"] = of_run(follow_plans(workspace.store, run, plan), plan).body
+        found["forge"] = describe_run(follow_plans(workspace.store, run, plan), plan).body
     for name in ("report.md", "stage.json") if files else ():
         [path] = desk.root.glob(f".agent/runs/*/*/{name}")
         found[name] = path.read_text()

@@ -24,7 +24,7 @@ from ringi.engine.instruction import title_of
 from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import Interrupted, NotFound, Refused, RevisionExpired, RingiError
 from ringi.forges.offer import is_due, is_offered, offer_run
-from ringi.forges.progress import telling_work
+from ringi.forges.progress import tell_when_working
 from ringi.forges.terms import require_approved_so
 from ringi.kernel.lines import Line as ViewLine
 from ringi.kernel.lines import Style, TextSpan, line
@@ -142,7 +142,7 @@ class RunDriver:
         wait = app.workspace.config.lock.wait_sec
         lock = lock_of(app.places.state, self._run_id, wait)
         with lock("run"), ending_alike(), watch_progress(None), Watching(app) as watching:
-            hear = telling_work(app.workspace, watching.hear)
+            hear = tell_when_working(app.workspace, watching.hear)
             run = run_steps(app.workspace, self._run_id, self._options, hear)
             if run.forge:
                 run = offer_run(app.workspace, self._run_id, watching.hear)

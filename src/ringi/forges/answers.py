@@ -52,13 +52,13 @@ def open_ids(session: PlanningSession) -> tuple[str, ...]:
     return tuple(one.id for one in questions) or tuple(one.id for one in decisions)
 
 
-def heard(events: Iterable[LoggedEvent]) -> frozenset[str]:
+def find_used_comments(events: Iterable[LoggedEvent]) -> frozenset[str]:
     """The ids of the comments that were used already."""
     found = (_HEARD.fullmatch(logged.event.reason or "") for logged in events)
     return frozenset(one[1] for one in found if one)
 
 
-def answers(
+def collect_answers(
     comments: Iterable[Comment],
     asked: Sequence[str],
     *,
@@ -75,13 +75,13 @@ def answers(
     for comment in comments:
         if comment.id in used or comment.author.bot or comment.created_at < since:
             continue
-        given = [one for one in read(comment) if one.to in asked]
+        given = [one for one in parse_comment(comment) if one.to in asked]
         if given and counts(comment.author.login):
             found |= {one.to: one for one in given}
     return [found[id_] for id_ in asked if id_ in found]
 
 
-def read(comment: Comment) -> Iterator[ForgeAnswer]:
+def parse_comment(comment: Comment) -> Iterator[ForgeAnswer]:
     """Whatever it answers, asked or not."""
     to, act, lines = "", "", list[str]()
     numbered: bool | None = None
@@ -92,22 +92,22 @@ def read(comment: Comment) -> Iterator[ForgeAnswer]:
         if numbered is None and words:  # its first line decides
             numbered = begins is not None and command is None
         if begins or _OTHER.match(words):
-            yield from _given(comment, to, act, lines)
+            yield from _make_answer(comment, to, act, lines)
             to, act, lines = "", "", []
         if begins:
-            to, act = _id(begins["to"]), command["act"].lower() if command else ""
+            to, act = _parse_id(begins["to"]), command["act"].lower() if command else ""
             lines = [begins["rest"]]
         elif to:
             lines.append(line)
-    yield from _given(comment, to, act, lines)
+    yield from _make_answer(comment, to, act, lines)
 
 
-def _id(written: str) -> str:
+def _parse_id(written: str) -> str:
     number = int(written.lstrip("dD"))
     return f"d-{number}" if written[0] in "dD" else f"q-{number}"
 
 
-def _given(comment: Comment, to: str, act: str, lines: Sequence[str]) -> Iterator[ForgeAnswer]:
+def _make_answer(comment: Comment, to: str, act: str, lines: Sequence[str]) -> Iterator[ForgeAnswer]:
     text = "\n".join(line.rstrip() for line in lines).strip()
     if not to or (not text and act != "skip"):
         return

@@ -73,7 +73,9 @@ def approve_session(workspace: Workspace, host: CodeHost, session_id: str, said:
 # Who said yes.
 
 
-def yeses(watch: ProjectWatch, run: Run, about: WatchTarget, page: ForgePage, what: str) -> Iterator[Spoken]:
+def find_approvals(
+    watch: ProjectWatch, run: Run, about: WatchTarget, page: ForgePage, what: str
+) -> Iterator[Spoken]:
     """By people who may decide, each once for `what` would be approved.
 
     Without those that have approved something, or of which it was said that they do not count.
@@ -85,7 +87,7 @@ def yeses(watch: ProjectWatch, run: Run, about: WatchTarget, page: ForgePage, wh
     ]
     said_yes += [one for one in page.comments if one.command and one.command.verb is Verb.APPROVE]
     fresh = [one for one in said_yes if watch.is_new(yes_key(one, what))]
-    done = _answered(watch, run, page) if fresh else frozenset()
+    done = _find_answered(watch, run, page) if fresh else frozenset()
     for said in fresh:
         if said.ref in done or not watch.listener.is_person(said):
             continue
@@ -107,9 +109,9 @@ def yes_key(said: Spoken, what: str) -> str:
     return f"yes {said.ref} {what}"
 
 
-def _answered(watch: ProjectWatch, run: Run, page: ForgePage) -> frozenset[str]:
+def _find_answered(watch: ProjectWatch, run: Run, page: ForgePage) -> frozenset[str]:
     store = watch.workspace.store
     subjects = [run.run_id, run.planning_session_id, *(step.plan_id for step in run.steps)]
     proofs = [one.proof.review for name in subjects if name for one in store.approvals.of(name)]
     used = {f"{one.how}:{one.id}" for one in proofs if one}
-    return watch.refused(run.run_id, page.all) | used
+    return watch.find_refused(run.run_id, page.all) | used

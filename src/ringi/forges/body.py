@@ -8,7 +8,7 @@ from ringi.approvals.view import item_number
 from ringi.engine.instruction import title_of
 from ringi.engine.run_plan import RunPlan
 from ringi.engine.run_state import RunPhase
-from ringi.forges.markdown import calm
+from ringi.forges.markdown import defuse
 from ringi.forges.progress import LONGEST, Say
 from ringi.kernel.text import Text, visible
 from ringi.runs.document import Run
@@ -40,7 +40,7 @@ def change_body(
     head = [f"Refs {item_number(terms.project, terms.item)}"] if terms.item else []
     end = "\n".join(_verifying(run, plan, terms, say, reviewed=reviewed))
     room = LONGEST - len(end) - 200
-    shown = calm(report.strip())
+    shown = defuse(report.strip())
     if len(shown) > room:
         cut = Text(
             "The rest of the report is where the run is: {command}", command=f"`ringi report {run.run_id}`"

@@ -77,30 +77,30 @@ class KnownForges:
         name = remote or self._config.forge.remote or remotes.usual()
         address = remotes.address(name) if name else ""
         if not address:
-            raise _no_remote(name, remotes.names(), self._file)
+            raise _explain_no_remote(name, remotes.names(), self._file)
         todo = Text("Add a remote that leads to GitHub or GitLab (git remote add NAME URL), and choose it in "
                     "{file}, with: {line}", file=self._file, line=_CHOSEN)  # fmt: skip
-        project, _ = self._found(address, todo)
-        return ForgePlace(project, name, _without_login(address))
+        project, _ = self._locate(address, todo)
+        return ForgePlace(project, name, _strip_login(address))
 
     def at(self, address: str) -> tuple[Project, Item | None]:
         address = address.strip()
         if short := _SHORT.fullmatch(address):
             kind = ItemKind.CHANGE if short[1] in _CHANGES else ItemKind.ISSUE
             return self.here().project, Item(kind, int(short[2]))
-        return self._found(address, NAME_ISSUE)
+        return self._locate(address, NAME_ISSUE)
 
-    def _found(self, address: str, todo: Text) -> tuple[Project, Item | None]:
+    def _locate(self, address: str, todo: Text) -> tuple[Project, Item | None]:
         """`todo` is said if it can lead to no forge at all."""
-        host, path, by_ssh = _parts(address)
+        host, path, by_ssh = _split_address(address)
         if not host:
-            why = Text("{address} is no address of a forge", address=_without_login(address))
+            why = Text("{address} is no address of a forge", address=_strip_login(address))
             raise NoForge(why=why, todo=todo)
-        why = Text("{address} leads to no project", address=_without_login(address))
+        why = Text("{address} leads to no project", address=_strip_login(address))
         nowhere = NoForge(why=why, todo=todo)
         if {".", ".."} & set(unquote(path).split("/")):
             raise nowhere
-        known = self._known(host, path, by_ssh=by_ssh)
+        known = self._match_forge(host, path, by_ssh=by_ssh)
         below = urlsplit(known.base_url).path.strip("/")
         path = path.removeprefix(f"{below}/") if below else path
         item = None
@@ -116,22 +116,22 @@ class KnownForges:
     def host(self, project: Project | None = None) -> CodeHost:
         project = project or self.here().project
         if project not in self._hosts:
-            self._hosts[project] = self._made(project)
+            self._hosts[project] = self._connect(project)
         return self._hosts[project]
 
     # Which forges there are.
 
-    def _known(self, host: str, path: str, *, by_ssh: bool) -> _KnownForge:
-        for base_url, kind in self._all():
+    def _match_forge(self, host: str, path: str, *, by_ssh: bool) -> _KnownForge:
+        for base_url, kind in self._list_forges():
             parts = urlsplit(base_url)
             below = parts.path.strip("/")
-            there = parts.hostname if by_ssh else _parts(base_url)[0]
+            there = parts.hostname if by_ssh else _split_address(base_url)[0]
             if host == there and (by_ssh or not below or path.startswith(f"{below}/")):
-                return _KnownForge(kind or self._guessed(base_url), base_url)
-        todo = _kind_wanted(f"https://{host}", self._file)
+                return _KnownForge(kind or self._guess_kind(base_url), base_url)
+        todo = _ask_for_kind(f"https://{host}", self._file)
         raise NoForge(why=Text("{host} is not known as one", host=host), todo=todo)
 
-    def _all(self) -> Iterator[tuple[str, ForgeKind | None]]:
+    def _list_forges(self) -> Iterator[tuple[str, ForgeKind | None]]:
         told = self._config.forge
         if told.base_url:
             yield told.base_url, ForgeKind(told.kind) if told.kind != "auto" else None
@@ -141,7 +141,7 @@ class KnownForges:
         for kind, address in _PUBLIC.items():
             yield address, kind
 
-    def _guessed(self, base_url: str) -> ForgeKind:
+    def _guess_kind(self, base_url: str) -> ForgeKind:
         """By its job, or its name; kinds are too different to just try."""
         for kind, variable in _SERVERS.items():
             if origin(self._environment.get(variable, "")) == origin(base_url):
@@ -151,23 +151,23 @@ class KnownForges:
             if kind.value in host:
                 return kind
         why = Text("forge.kind does not say what {address} is", address=base_url)
-        raise NoForge(why=why, todo=_kind_wanted(base_url, self._file))
+        raise NoForge(why=why, todo=_ask_for_kind(base_url, self._file))
 
     # How to speak with one.
 
-    def others(self, project: Project) -> tuple[Account | None, ...]:
+    def other_accounts(self, project: Project) -> tuple[Account | None, ...]:
         """Whose other credentials for it this machine has; None: there are some, and nobody knows whose."""
         used, _ = self._token(project)
         others = dict.fromkeys(token for token, job in self._tokens(project) if not job and token != used)
-        return tuple(self._whose(project, token) for token in others)
+        return tuple(self._find_account(project, token) for token in others)
 
-    def _whose(self, project: Project, token: str) -> Account | None:
+    def _find_account(self, project: Project, token: str) -> Account | None:
         try:
-            return self._made(project, (token, False)).people.me()
+            return self._connect(project, (token, False)).people.me()
         except ForgeFailed:
             return None
 
-    def _made(self, project: Project, known: tuple[str, bool] | None = None) -> CodeHost:
+    def _connect(self, project: Project, known: tuple[str, bool] | None = None) -> CodeHost:
         """With this token, or the one that belongs to it."""
         if find_spec("httpx2") is None:
             from ringi.kernel.process.installation import extending_command
@@ -240,10 +240,10 @@ def reviews_of(forges: KnownForges, told: Forge) -> ReviewChecks | None:
     """None if a review there does not count."""
     from ringi.forges.review_lookup import ForgeReviews
 
-    return ForgeReviews(forges.host, forges.others) if told.accepts_reviews else None
+    return ForgeReviews(forges.host, forges.other_accounts) if told.accepts_reviews else None
 
 
-def _no_remote(name: str, names: Sequence[str], file: str) -> NoForge:
+def _explain_no_remote(name: str, names: Sequence[str], file: str) -> NoForge:
     if name:
         todo = Text("forge.remote chooses one of those that git remote -v lists; this adds one: {command}",
                     command=shlex.join(["git", "remote", "add", name, "URL"]))  # fmt: skip
@@ -257,7 +257,7 @@ def _no_remote(name: str, names: Sequence[str], file: str) -> NoForge:
     return NoForge(why=Text("this repository has no remote"), todo=todo)
 
 
-def _kind_wanted(base_url: str, file: str) -> Text:
+def _ask_for_kind(base_url: str, file: str) -> Text:
     kind = next((kind for kind in ForgeKind if kind.value in base_url), ForgeKind.GITLAB)
     return Text(
         "If it is a server of GitHub or GitLab, say which one (kind: github or gitlab) in {file}, with: "
@@ -267,7 +267,7 @@ def _kind_wanted(base_url: str, file: str) -> Text:
     )
 
 
-def _parts(address: str) -> tuple[str, str, bool]:
+def _split_address(address: str) -> tuple[str, str, bool]:
     """Host, path, and whether it is one of SSH; otherwise the host is with its port, if that is unusual."""
     if "://" in address:
         try:
@@ -289,7 +289,7 @@ def _parts(address: str) -> tuple[str, str, bool]:
     return "", "", False
 
 
-def _without_login(address: str) -> str:
+def _strip_login(address: str) -> str:
     """A name before @ may be a token; that of SSH is none."""
     if not address.startswith(("http://", "https://")):
         return address

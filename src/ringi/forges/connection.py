@@ -87,21 +87,21 @@ class ForgeConnection:
 
     def send(self, method: str, url: str, data: bytes | None) -> HttpReply:
         """A project that moved is read where it is now; a token follows no other redirect."""
-        reply, hops = self._sent(method, url, data), 0
+        reply, hops = self._send_once(method, url, data), 0
         while reply.status in _REDIRECTS:
-            url, hops = _joined(url, reply.headers.get("location", "")), hops + 1
+            url, hops = _join_url(url, reply.headers.get("location", "")), hops + 1
             if method != "GET" or hops > _MOST_HOPS or origin(url) != origin(self.address.api):
                 where = shorten_scrubbed(url.partition("?")[0], self._scrub)
                 why = Text("it redirects to {where}, and the token is not sent there", where=where)
                 raise ForgeFailed(host=self.address.host, why=why)
-            reply = self._sent(method, url, data)
+            reply = self._send_once(method, url, data)
         return reply
 
     def forget(self, reply: HttpReply) -> None:
         """It is asked for without a condition the next time."""
         self._known.drop(reply.url)
 
-    def _sent(self, method: str, url: str, data: bytes | None) -> HttpReply:
+    def _send_once(self, method: str, url: str, data: bytes | None) -> HttpReply:
         if origin(url) != origin(self.address.api):
             raise AssertionError(url)  # the token must not go there
         headers = {**self._token.headers(), "Accept-Encoding": "identity"}
@@ -192,7 +192,7 @@ def _open(address: ForgeAddress, scrub: Callable[[str], str]) -> httpx2.Client:
     raise ForgeUnreachable(host=address.host, why=why)
 
 
-def _joined(url: str, location: str) -> str:
+def _join_url(url: str, location: str) -> str:
     """Only letters that an address has; what is none leads nowhere."""
     try:
         return urljoin(url, location) if location.isascii() and location.isprintable() else ""

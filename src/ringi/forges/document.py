@@ -162,17 +162,17 @@ def mark_line(mark: str) -> str:
     return f"{MARKED}{mark} -->"
 
 
-def approving(what: str) -> str:
+def approval_command(what: str) -> str:
     """The words that approve what has this digest, or this commit."""
     return f"/ringi approve {what}"
 
 
-def approved_in(body: str) -> str:
+def parse_approval(body: str) -> str:
     """The hex digits, 12 at least, that a comment approves in its first line; empty if there are none.
 
     Who says yes and no in one breath has approved nothing.
     """
-    found = None if begins_with_code(body) else _APPROVES.fullmatch(_first(body).strip())
+    found = None if begins_with_code(body) else _APPROVES.fullmatch(_first_line(body).strip())
     return found[1].lower() if found and not rejects(body) else ""
 
 
@@ -182,7 +182,7 @@ def rejects(body: str) -> bool:
 
 
 def begins_with_code(body: str) -> bool:
-    return _is_indented(_first(body))
+    return _is_indented(_first_line(body))
 
 
 def own_lines(body: str) -> Iterator[str]:
@@ -209,7 +209,7 @@ def fence_after(fence: str, line: str) -> str:
     return "" if mark[1].startswith(fence) and line.strip() == mark[1] else fence
 
 
-def _first(body: str) -> str:
+def _first_line(body: str) -> str:
     return next(filter(str.strip, body.splitlines()), "")
 
 

@@ -24,8 +24,17 @@ from ringi.forges.document import (
     Remark,
     ReviewVerdict,
 )
-from ringi.forges.http import ForgeClient, utc
-from ringi.forges.marks import adopted, as_body, marked, newest, ours, same, says, words_of
+from ringi.forges.http import ForgeClient, to_utc
+from ringi.forges.marks import (
+    add_mark,
+    adopt_open,
+    clean_body,
+    find_ours,
+    newest_status,
+    reads_same,
+    status_fields,
+    status_says,
+)
 from ringi.forges.port import CodeHost, FileOnForge
 
 T = TypeVar("T")
@@ -226,8 +235,8 @@ def comment_of(found: CommentShape) -> Comment:
         str(found.id),
         account_of(found.user),
         found.body or "",
-        utc(found.created_at),
-        utc(found.updated_at),
+        to_utc(found.created_at),
+        to_utc(found.updated_at),
         found.html_url,
     )
 
@@ -257,12 +266,12 @@ def review_of(found: ReviewShape) -> ForgeReview:
         VERDICTS[found.state],
         found.body or "",
         found.commit_id or "",
-        utc(found.submitted_at or ""),
+        to_utc(found.submitted_at or ""),
         found.html_url,
     )
 
 
-def settled(reviews: Sequence[ForgeReview]) -> Sequence[ForgeReview]:
+def dismiss_superseded(reviews: Sequence[ForgeReview]) -> Sequence[ForgeReview]:
     """Oldest first. An approval is dismissed once the same person asks for changes."""
     ordered = sorted(reviews, key=lambda one: one.at)
     asking = {
@@ -287,7 +296,7 @@ def remark_of(found: RemarkShape) -> Remark:
         found.side == "LEFT",
         found.body or "",
         found.original_commit_id or found.commit_id or "",
-        utc(found.created_at),
+        to_utc(found.created_at),
         found.html_url,
         answers,
     )
@@ -367,15 +376,15 @@ class _GithubPeople(_GithubPart):
         name = quote(login, safe="")
         there = f"/orgs/{quote(org, safe='')}"
         if not team:
-            return self._client.exists(f"{there}/members/{name}", group) or self._known(there, group)
+            return self._client.exists(f"{there}/members/{name}", group) or self._check_group(there, group)
         there += f"/teams/{quote(team, safe='')}"
         try:
             found = self._client.get(f"{there}/memberships/{name}", Membership, group)
         except ForgeMissing:
-            return self._known(there, group)
+            return self._check_group(there, group)
         return found.state == _ACTIVE
 
-    def _known(self, path: str, group: str) -> bool:
+    def _check_group(self, path: str, group: str) -> bool:
         """False, but only if the token may see the group at all. Raises ForgeMissing."""
         if not self._client.exists(path, group):
             raise ForgeMissing(host=self._project.host, what=group)
@@ -389,7 +398,7 @@ def _graph(client: ForgeClient, query: str, variables: Mapping[str, str]) -> Gra
     found = client.repeat("POST", url, body, GraphAnswer, "graphql")
     if found.errors or found.data is None:
         said = "; ".join(error.message for error in found.errors[:3])
-        raise ForgeConflict(host=client.address.host, why=client.told(said))
+        raise ForgeConflict(host=client.address.host, why=client.scrub(said))
     return found.data
 
 
@@ -429,14 +438,14 @@ class _GithubItems(_GithubPart):
         return comment_of(found)._replace(rewritten=_is_edited(self._client, found.node_id))
 
     def write(self, item: Item, mark: str, body: str) -> Comment:
-        text, name = marked(body, mark), self._name(item.number)
+        text, name = add_mark(body, mark), self._name(item.number)
         path = f"{self._at}/issues/{item.number}/comments"
         me = self._people.me()
         written = self._client.once(
-            lambda: ours(self.comments(item), mark, me),
+            lambda: find_ours(self.comments(item), mark, me),
             lambda: comment_of(self._client.change("POST", path, {"body": text}, CommentShape, name)),
         )
-        if same(written.body, text):
+        if reads_same(written.body, text):
             return written
         there = f"{self._at}/issues/comments/{written.id}"
         return comment_of(self._client.change("PATCH", there, {"body": text}, CommentShape, name))
@@ -473,7 +482,7 @@ class _GithubChanges(_GithubPart):
         return change.head_branch == branch and change.head_project.lower() == self._project.path.lower()
 
     def open(self, wanted: NewChangeRequest) -> ChangeRequest:
-        body = as_body(wanted.body)
+        body = clean_body(wanted.body)
         told = {"title": wanted.title, "body": body, "head": wanted.branch, "base": wanted.base}
         path, what = f"{self._at}/pulls", f"{self._project.path}: {wanted.branch}"
 
@@ -482,17 +491,17 @@ class _GithubChanges(_GithubPart):
                 made = self._client.change("POST", path, {**told, "draft": wanted.draft}, Pull, what)
             except ForgeConflict as conflict:
                 # Somebody opened it meanwhile, or the project has no drafts.
-                if found := adopted(self, wanted, self._project, self._people):
+                if found := adopt_open(self, wanted, self._project, self._people):
                     return found
                 if not wanted.draft or "draft" not in str(conflict.details.get("why", "")).lower():
                     raise
                 made = self._client.change("POST", path, told, Pull, what)
             return change_of(made)
 
-        found = self._client.once(lambda: adopted(self, wanted, self._project, self._people), make)
-        if found.title == wanted.title and same(found.body, body):
+        found = self._client.once(lambda: adopt_open(self, wanted, self._project, self._people), make)
+        if found.title == wanted.title and reads_same(found.body, body):
             return found
-        return self._edited(found.number, {"title": wanted.title, "body": body})
+        return self._edit(found.number, {"title": wanted.title, "body": body})
 
     def edit(
         self,
@@ -506,23 +515,23 @@ class _GithubChanges(_GithubPart):
         now = self._pull(number)
         if draft is not None and draft is not now.draft:
             _graph(self._client, _DRAFT if draft else _READY, {"id": now.node_id})
-        text = as_body(body)
+        text = clean_body(body)
         told = {}
         if title and title != now.title:
             told["title"] = title
-        if text and not same(text, now.body or ""):
+        if text and not reads_same(text, now.body or ""):
             told["body"] = text
         if state is not None and state is not change_of(now).state:
             told["state"] = state.value
-        return self._edited(number, told) if told else self.change(number)
+        return self._edit(number, told) if told else self.change(number)
 
-    def _edited(self, number: int, told: Mapping[str, str]) -> ChangeRequest:
+    def _edit(self, number: int, told: Mapping[str, str]) -> ChangeRequest:
         path = f"{self._at}/pulls/{number}"
         return change_of(self._client.change("PATCH", path, told, Pull, self._name(number)))
 
     def reviews(self, number: int) -> Sequence[ForgeReview]:
         found = self._list(number, "reviews", ReviewShape)
-        return settled([review_of(one) for one in found if one.state in VERDICTS])
+        return dismiss_superseded([review_of(one) for one in found if one.state in VERDICTS])
 
     def is_edited(self, number: int, review_id: str) -> bool:
         path = f"{self._at}/pulls/{number}/reviews/{quote(review_id, safe='')}"
@@ -532,7 +541,7 @@ class _GithubChanges(_GithubPart):
     def base_changed_at(self, number: int) -> str:
         path = f"{self._at}/issues/{number}/events"
         events = self._client.pages(path, EventShape, self._name(number))
-        return max((utc(one.created_at) for one in events if one.event in BASE_CHANGED), default="")
+        return max((to_utc(one.created_at) for one in events if one.event in BASE_CHANGED), default="")
 
     def remarks(self, number: int) -> Sequence[Remark]:
         return [remark_of(one) for one in self._list(number, "comments", RemarkShape)]
@@ -540,9 +549,9 @@ class _GithubChanges(_GithubPart):
     def answer(self, number: int, remark: Remark, mark: str, body: str) -> None:
         path = f"{self._at}/pulls/{number}/comments/{quote(remark.thread, safe='')}/replies"
         me, what = self._people.me(), f"{self._name(number)} ({remark.id})"
-        told = {"body": marked(body, mark)}
+        told = {"body": add_mark(body, mark)}
         self._client.once(
-            lambda: ours((one for one in self.remarks(number) if one.thread == remark.thread), mark, me),
+            lambda: find_ours((one for one in self.remarks(number) if one.thread == remark.thread), mark, me),
             lambda: remark_of(self._client.change("POST", path, told, RemarkShape, what)),
         )
 
@@ -560,12 +569,12 @@ class _GithubChanges(_GithubPart):
 class _GithubCommits(_GithubPart):
     def set_status(self, commit: str, status: CommitStatus) -> None:
         sha, what = quote(commit, safe=""), f"{self._project.path}@{commit}"
-        told = {"state": status.state.value, "context": status.context, **words_of(status)}
+        told = {"state": status.state.value, "context": status.context, **status_fields(status)}
 
         def find() -> bool | None:
             listed = f"{self._at}/commits/{sha}/statuses"
             found = self._client.get(listed, list[GithubStatus], what, per_page="100")
-            return True if says(newest(found, status), told) else None
+            return True if status_says(newest_status(found, status), told) else None
 
         def make() -> bool:
             self._client.change("POST", f"{self._at}/statuses/{sha}", told, GithubStatus, what)

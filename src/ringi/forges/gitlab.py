@@ -28,8 +28,17 @@ from ringi.forges.document import (
     ReviewVerdict,
     StatusState,
 )
-from ringi.forges.http import ForgeClient, utc
-from ringi.forges.marks import adopted, as_body, marked, newest, ours, same, says, words_of
+from ringi.forges.http import ForgeClient, to_utc
+from ringi.forges.marks import (
+    add_mark,
+    adopt_open,
+    clean_body,
+    find_ours,
+    newest_status,
+    reads_same,
+    status_fields,
+    status_says,
+)
 from ringi.forges.port import CodeHost, FileOnForge
 from ringi.kernel.text import lazy_pattern
 
@@ -174,7 +183,7 @@ class GitlabEntry(msgspec.Struct):
     mode: str
 
 
-def bare(title: str) -> str:
+def strip_draft(title: str) -> str:
     """Without what makes it a draft."""
     found = _DRAFT.match(title)
     return title[found.end() :] if found else title
@@ -197,10 +206,10 @@ def reviews_of(
     last = {account.id: note.id for _, note, account in said}
     found = []
     for verdict, note, account in said:
-        given, at = verdict, utc(note.created_at)
+        given, at = verdict, to_utc(note.created_at)
         if verdict is ReviewVerdict.APPROVED:
             if account.id in approving and last[account.id] == note.id:
-                at = min(at, utc(approving[account.id] or note.created_at))
+                at = min(at, to_utc(approving[account.id] or note.created_at))
             else:
                 given = ReviewVerdict.DISMISSED
         if verdict is not ReviewVerdict.DISMISSED:
@@ -211,8 +220,8 @@ def reviews_of(
 
 def _head_at(versions: Sequence[Version], at: str) -> str:
     """Empty if none is older, or nobody knows. One of the very same moment is not taken: it is unseen."""
-    older = [one for one in versions if utc(one.created_at) < at]
-    return max(older, key=lambda one: utc(one.created_at)).head_commit_sha or "" if older else ""
+    older = [one for one in versions if to_utc(one.created_at) < at]
+    return max(older, key=lambda one: to_utc(one.created_at)).head_commit_sha or "" if older else ""
 
 
 # ---------------------------------------------------------------- one project
@@ -357,13 +366,13 @@ class _GitlabItems(_GitlabPart):
         return self._comment(item, note)
 
     def write(self, item: Item, mark: str, body: str) -> Comment:
-        told, name = {"body": marked(body, mark)}, _name(self._project, item)
+        told, name = {"body": add_mark(body, mark)}, _name(self._project, item)
         path, me = f"{self._place(item)}/notes", self._people.me()
         written = self._client.once(
-            lambda: ours(self.comments(item), mark, me),
+            lambda: find_ours(self.comments(item), mark, me),
             lambda: self._comment(item, self._client.change("POST", path, told, Note, name)),
         )
-        if same(written.body, told["body"]):
+        if reads_same(written.body, told["body"]):
             return written
         return self._comment(item, self._client.change("PUT", f"{path}/{written.id}", told, Note, name))
 
@@ -382,8 +391,8 @@ class _GitlabItems(_GitlabPart):
             str(note.id),
             self._people.account(note.author),
             note.body,
-            utc(note.created_at),
-            utc(note.updated_at),
+            to_utc(note.created_at),
+            to_utc(note.updated_at),
             f"{page_of(self._project, item)}#note_{note.id}",
         )
 
@@ -410,12 +419,12 @@ class _GitlabChanges(_GitlabPart):
         return self._change(best) if best else None
 
     def open(self, wanted: NewChangeRequest) -> ChangeRequest:
-        body = as_body(wanted.body)
-        title = bare(wanted.title)
+        body = clean_body(wanted.body)
+        title = strip_draft(wanted.title)
         told = {
             "source_branch": wanted.branch,
             "target_branch": wanted.base,
-            "title": _titled(title, draft=wanted.draft),
+            "title": _make_title(title, draft=wanted.draft),
             "description": body,
         }
         path, what = f"{self._at}/merge_requests", f"{self._project.path}: {wanted.branch}"
@@ -424,16 +433,16 @@ class _GitlabChanges(_GitlabPart):
             try:
                 return self._change(self._client.change("POST", path, told, MergeRequest, what))
             except ForgeConflict:
-                if found := adopted(
+                if found := adopt_open(
                     self, wanted, self._project, self._people
                 ):  # somebody opened it meanwhile
                     return found
                 raise
 
-        found = self._client.once(lambda: adopted(self, wanted, self._project, self._people), make)
-        if found.title == title and same(found.body, body):
+        found = self._client.once(lambda: adopt_open(self, wanted, self._project, self._people), make)
+        if found.title == title and reads_same(found.body, body):
             return found
-        return self._edited(found.number, {"title": _titled(title, draft=found.draft), "description": body})
+        return self._edit(found.number, {"title": _make_title(title, draft=found.draft), "description": body})
 
     def edit(
         self,
@@ -444,18 +453,18 @@ class _GitlabChanges(_GitlabPart):
         state: ChangeState | None = None,
         draft: bool | None = None,
     ) -> ChangeRequest:
-        now, text = self.change(number), as_body(body)
+        now, text = self.change(number), clean_body(body)
         told = {}
-        wanted = _titled(bare(title) or now.title, draft=now.draft if draft is None else draft)
-        if wanted != _titled(now.title, draft=now.draft):
+        wanted = _make_title(strip_draft(title) or now.title, draft=now.draft if draft is None else draft)
+        if wanted != _make_title(now.title, draft=now.draft):
             told["title"] = wanted
-        if text and not same(text, now.body):
+        if text and not reads_same(text, now.body):
             told["description"] = text
         if state is not None and state is not now.state:
             told["state_event"] = "reopen" if state is ChangeState.OPEN else "close"
-        return self._edited(number, told) if told else now
+        return self._edit(number, told) if told else now
 
-    def _edited(self, number: int, told: Mapping[str, str]) -> ChangeRequest:
+    def _edit(self, number: int, told: Mapping[str, str]) -> ChangeRequest:
         found = self._client.change(
             "PUT", self._place(number), told, MergeRequest, _mr(self._project, number)
         )
@@ -479,7 +488,7 @@ class _GitlabChanges(_GitlabPart):
         return False  # an approval has no words
 
     def base_changed_at(self, number: int) -> str:
-        changes = (utc(one.created_at) for one in self._history(number) if BASE_CHANGED.match(one.body))
+        changes = (to_utc(one.created_at) for one in self._history(number) if BASE_CHANGED.match(one.body))
         return max(changes, default="")
 
     def _history(self, number: int) -> Sequence[Note]:
@@ -498,12 +507,12 @@ class _GitlabChanges(_GitlabPart):
     def answer(self, number: int, remark: Remark, mark: str, body: str) -> None:
         place = f"{self._place(number)}/discussions/{quote(remark.thread, safe='')}"
         name, me = f"{_mr(self._project, number)} ({remark.id})", self._people.me()
-        told, page = {"body": marked(body, mark)}, _page(self._project, number)
+        told, page = {"body": add_mark(body, mark)}, _page(self._project, number)
 
         def find() -> Remark | None:
             thread = self._client.get(place, Discussion, name)
             remarks = (_remark(self._people, page, thread, note) for note in thread.notes)
-            return ours(remarks, mark, me)
+            return find_ours(remarks, mark, me)
 
         def make() -> Remark:
             note = self._client.change("POST", f"{place}/notes", told, Note, name)
@@ -521,7 +530,7 @@ class _GitlabChanges(_GitlabPart):
     def _change(self, found: MergeRequest) -> ChangeRequest:
         return ChangeRequest(
             found.iid,
-            bare(found.title),
+            strip_draft(found.title),
             found.description or "",
             self._people.account(found.author),
             STATES.get(found.state, ChangeState.CLOSED),
@@ -548,7 +557,7 @@ class _GitlabChanges(_GitlabPart):
         return self._projects[identity]
 
 
-def _titled(title: str, *, draft: bool) -> str:
+def _make_title(title: str, *, draft: bool) -> str:
     return f"Draft: {title}" if draft else title
 
 
@@ -565,7 +574,7 @@ def _remark(people: _GitlabPeople, page: str, thread: Discussion, note: Note) ->
         old_side,
         note.body,
         place.head_sha or "",
-        utc(note.created_at),
+        to_utc(note.created_at),
         f"{page}#note_{note.id}",
         "" if first == note.id else str(first),
     )
@@ -574,15 +583,17 @@ def _remark(people: _GitlabPeople, page: str, thread: Discussion, note: Note) ->
 class _GitlabCommits(_GitlabPart):
     def set_status(self, commit: str, status: CommitStatus) -> None:
         sha, what = quote(commit, safe=""), f"{self._project.path}@{commit}"
-        told = {"state": _STATES[status.state], "name": status.context, **words_of(status)}
+        told = {"state": _STATES[status.state], "name": status.context, **status_fields(status)}
 
         def there() -> GitlabStatus | None:
             listed = f"{self._at}/repository/commits/{sha}/statuses"
-            return newest(self._client.get(listed, list[GitlabStatus], what, name=status.context), status)
+            return newest_status(
+                self._client.get(listed, list[GitlabStatus], what, name=status.context), status
+            )
 
         def find() -> GitlabStatus | None:
             found = there()
-            return found if says(found, told) else None
+            return found if status_says(found, told) else None
 
         def make() -> GitlabStatus:
             path = f"{self._at}/statuses/{sha}"

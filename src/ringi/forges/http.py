@@ -144,7 +144,7 @@ class ForgeClient:
         """Also a POST, if it gives the same result when it is done twice."""
         return self.read(self._ask(method, path, what, body=body, repeatable=True), kind)
 
-    def told(self, words: str) -> str:
+    def scrub(self, words: str) -> str:
         """Words from outside as an error may show them."""
         return shorten_scrubbed(words, self._scrub)
 
@@ -192,7 +192,7 @@ class ForgeClient:
         data = None if body is None else msgspec.json.encode(body)
         until = self._pace.monotonic() + CALL_SEC
         for attempt in range(_MOST_TRIES):
-            outcome = self._tried(method, url, what, data)
+            outcome = self._try(method, url, what, data)
             if isinstance(outcome, HttpReply):
                 return outcome
             if outcome.arrived and not (repeatable or method in _REPEATABLE):
@@ -207,30 +207,30 @@ class ForgeClient:
     def _pause(self, attempt: int) -> float:
         return min(2.0**attempt, _LONGEST_PAUSE) * (0.5 + self._pace.jitter() / 2)
 
-    def _tried(self, method: str, url: str, what: str, data: bytes | None) -> HttpReply | _Later:
+    def _try(self, method: str, url: str, what: str, data: bytes | None) -> HttpReply | _Later:
         import httpx2  # noqa: PLC0415  # heavy, and only for those who work with a forge
 
         try:
             reply = self._line.send(method, url, data)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            unreachable, arrived = _deepest(error), False
+            unreachable, arrived = _describe_failure(error), False
         except (httpx2.TransportError, httpx2.StreamError) as error:
-            unreachable, arrived = _deepest(error), True
+            unreachable, arrived = _describe_failure(error), True
         else:
-            return self._judged(method, what, reply)
+            return self._judge(method, what, reply)
         why = shorten_scrubbed(unreachable, self._scrub)
         return _Later(ForgeUnreachable(host=self.address.host, why=why), None, arrived)
 
     # What an answer means.
 
-    def _judged(self, method: str, what: str, reply: HttpReply) -> HttpReply | _Later:
+    def _judge(self, method: str, what: str, reply: HttpReply) -> HttpReply | _Later:
         status, host = reply.status, self.address.host
         if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
             return reply
-        said = shorten_scrubbed(_said(reply), self._scrub)
+        said = shorten_scrubbed(_read_words(reply), self._scrub)
         words = f"HTTP {status}: {said}" if said else f"HTTP {status}"
         if status in _BUSY or (status == HTTPStatus.FORBIDDEN and _is_limited(reply, said)):
-            wait = self._asked_pause(reply)
+            wait = self._read_pause(reply)
             why = (
                 Text("{words}; again in {seconds} s", words=words, seconds=round(wait or 0))
                 if wait
@@ -238,7 +238,7 @@ class ForgeClient:
             )
             return _Later(ForgeBusy(host=host, why=why), wait, status not in {429, HTTPStatus.FORBIDDEN})
         if status >= _SERVER_ERROR:
-            return _Later(ForgeBusy(host=host, why=words), self._asked_pause(reply))
+            return _Later(ForgeBusy(host=host, why=words), self._read_pause(reply))
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             raise ForgeRejected(host=host, why=words)
         if status in _GONE:
@@ -247,7 +247,7 @@ class ForgeClient:
             raise ForgeConflict(host=host, why=words)
         raise ForgeFailed(host=host, why=f"{method}: {words}")
 
-    def _asked_pause(self, reply: HttpReply) -> float | None:
+    def _read_pause(self, reply: HttpReply) -> float | None:
         """In seconds. Its clock may differ from ours, so moments are compared with the date it tells."""
         now = _moment(reply.headers.get("date", "")) or self._pace.wall()
         told = reply.headers.get("retry-after", "").strip()
@@ -298,7 +298,7 @@ def _moment(text: str) -> float | None:
         return None
 
 
-def _said(reply: HttpReply) -> str:
+def _read_words(reply: HttpReply) -> str:
     """The words of an error, wherever the forge puts them."""
     if "json" not in reply.headers.get("content-type", "").lower():
         return ""
@@ -324,12 +324,12 @@ def _phrases(told: object, depth: int = 0) -> Iterator[str]:
                 yield from _phrases(one, depth + 1)
 
 
-def _deepest(error: BaseException) -> str:
+def _describe_failure(error: BaseException) -> str:
     """Without what it was caused by, which could name more than it should."""
     return str(error) or type(error).__name__
 
 
-def utc(told: str) -> str:
+def to_utc(told: str) -> str:
     """A moment as a forge tells it, as others can compare it: in UTC, with Z."""
     try:
         found = datetime.fromisoformat(told)

@@ -23,8 +23,8 @@ from ringi.engine.run_state import OVER
 from ringi.errors import BranchRefused, ItemRefused
 from ringi.forges.document import Account, ChangeRequest, ChangeState, Issue
 from ringi.forges.listen import ForgeListener, Spoken
-from ringi.forges.markdown import VisibleText, seen
-from ringi.forges.terms import approved_here, terms_here
+from ringi.forges.markdown import VisibleText, read_visible
+from ringi.forges.terms import terms_here, why_approved_here
 from ringi.kernel.document import prepare
 from ringi.kernel.lines import Line, Style, prose
 from ringi.kernel.lines import line as line_of
@@ -89,7 +89,7 @@ def start_from_item(
     host = workspace.forges.host(terms.project)
     intake = read_item(host, item, read_all=workspace.config.forge.read_all)
     author = terms.project.account(intake.author.login)
-    here = opens_change and approved_here(workspace, author) is not None
+    here = opens_change and why_approved_here(workspace, author) is not None
     terms = msgspec.structs.replace(terms, item=intake.item, approved_here=here or UNSET)
     _require_first(workspace, terms.project, intake.item)
     if intake.item.kind is ItemKind.CHANGE:
@@ -191,7 +191,7 @@ def read_item(host: CodeHost, item: Item, *, read_all: bool = False) -> Intake:
 
     text, read = _quote(author, found.body, _MOST_OF_ONE), counts(author)
     room = MOST_CHARACTERS - (len(text.words.text) if read else 0)
-    said, others, left_out = _sorted(_comments(listener, item), counts, room)
+    said, others, left_out = _sort_comments(_comments(listener, item), counts, room)
     if read:
         said = (text, *said)
     else:
@@ -203,7 +203,7 @@ def read_item(host: CodeHost, item: Item, *, read_all: bool = False) -> Intake:
             "models read everybody's words."
         )
         raise ItemRefused(item=name, why=why, todo=todo)
-    title = line(seen(found.title).text) if read else ""
+    title = line(read_visible(found.title).text) if read else ""
     return Intake(host.project, item, found.url, title, author, said, others, left_out)
 
 
@@ -211,13 +211,13 @@ def _comments(listener: ForgeListener, item: Item) -> list[Spoken]:
     """Without what we wrote, and what was only said to us; the oldest first."""
     found = [
         one
-        for one in listener.spoken(item)
+        for one in listener.list_spoken(item)
         if one.body.strip() and not one.body.lstrip().startswith(_COMMAND) and not listener.is_ours(one)
     ]
     return sorted(found, key=lambda one: one.at) if item.kind is ItemKind.CHANGE else found
 
 
-def _sorted(
+def _sort_comments(
     comments: Sequence[Spoken], counts: Callable[[Account], bool], room: int
 ) -> tuple[tuple[Quote, ...], tuple[Quote, ...], int]:
     """What a model reads, what only the person does, and how many are older than there is room for."""
@@ -242,7 +242,7 @@ def _quote_of(said: Spoken, most: int) -> Quote:
 
 
 def _quote(who: Account, body: str, most: int, at: str = "", place: str = "") -> Quote:
-    words = seen(body[:most])
+    words = read_visible(body[:most])
     if len(body) > most:
         words = words._replace(text=f"{words.text}\n[left out: {len(body) - most} characters]")
     return Quote(who, at, words, place)
@@ -269,10 +269,10 @@ def request_text(intake: Intake) -> str:
                 )
             )
         )
-    return "\n\n".join([*parts, *_quoted(intake.said)])
+    return "\n\n".join([*parts, *_format_quotes(intake.said)])
 
 
-def _quoted(said: Iterable[Quote]) -> Iterator[str]:
+def _format_quotes(said: Iterable[Quote]) -> Iterator[str]:
     for one in said:
         head = ", ".join(filter(None, (one.who.login, one.at[:_DAY], line(one.place, 200))))
         rows = (f"> {row}".rstrip() for row in one.words.text.split("\n"))
@@ -303,15 +303,15 @@ def intake_lines(intake: Intake) -> Iterator[Line]:
         yield prose(words, Style.WARNING, indent=2)
     for hidden in (one for spoken in intake.said for one in spoken.words.hidden):
         yield prose(Text("Hidden on the page, and left out:"), Style.WARNING, indent=2)
-        yield prose(_short(hidden), Style.FAINT, indent=4)
+        yield prose(_shorten(hidden), Style.FAINT, indent=4)
     if intake.others:
         words = Text(
             "Said by people who may not write to {project}; no model reads it:", project=intake.project.path
         )
         yield prose(words, Style.WARNING, indent=2)
     for spoken in intake.others:
-        yield prose(_short(spoken.words.text), Style.FAINT, indent=4, mark=f"{spoken.who.login}: ")
+        yield prose(_shorten(spoken.words.text), Style.FAINT, indent=4, mark=f"{spoken.who.login}: ")
 
 
-def _short(words: str) -> str:
+def _shorten(words: str) -> str:
     return words if len(words) <= _MOST_OF_OTHERS else f"{words[:_MOST_OF_OTHERS]}…"

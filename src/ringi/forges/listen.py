@@ -18,13 +18,13 @@ from ringi.forges.document import (
     Comment,
     ForgeReview,
     Remark,
-    approved_in,
     begins_with_code,
     mark_line,
+    parse_approval,
 )
-from ringi.forges.markdown import seen
+from ringi.forges.markdown import read_visible
 from ringi.forges.port import CodeHost
-from ringi.forges.review_lookup import decisions
+from ringi.forges.review_lookup import last_decisions
 from ringi.kernel.text import lazy_pattern
 from ringi.runs.document import Run
 from ringi.runs.give_feedback import LONGEST
@@ -48,7 +48,7 @@ class ForgeCommand(NamedTuple):
 
 def command_in(body: str) -> ForgeCommand | None:
     """A comment is a command if it begins with one; None if it is words."""
-    if digits := approved_in(body):
+    if digits := parse_approval(body):
         return ForgeCommand(Verb.APPROVE, digits)
     text = "" if begins_with_code(body) else body.strip()
     if found := _REJECT.match(text):
@@ -77,7 +77,7 @@ class Spoken(NamedTuple):
     @property
     def text(self) -> str:
         """As the page shows it."""
-        shown = seen(self.body).text.strip()
+        shown = read_visible(self.body).text.strip()
         return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
     @property
@@ -120,7 +120,7 @@ class ForgeListener:
         comments = [one for item in items for one in self.comments(item)]
         return ForgePage(change, tuple(comments), tuple(reviews), tuple(remarks))
 
-    def spoken(self, item: Item) -> list[Spoken]:
+    def list_spoken(self, item: Item) -> list[Spoken]:
         """All that was said in it, by kind."""
         if item.kind is ItemKind.ISSUE:
             return self.comments(item)
@@ -149,7 +149,7 @@ class ForgeListener:
         last = said.body.rstrip().rpartition("\n")[2]
         return last.startswith(MARKED) and said.author.id == self.me.id
 
-    def began(self, spoken: Iterable[Spoken], mark: str) -> str:
+    def find_start(self, spoken: Iterable[Spoken], mark: str) -> str:
         """When our comment with this mark was made, by the clock of the forge; empty if there is none.
 
         Older words were in the request.
@@ -178,7 +178,7 @@ class ForgeListener:
 
 def newest_verdicts(reviews: Sequence[Spoken]) -> Sequence[Spoken]:
     """See `decisions`."""
-    last = {one.id for one in decisions(said.review for said in reviews if said.review)}
+    last = {one.id for one in last_decisions(said.review for said in reviews if said.review)}
     return [said for said in reviews if said.id in last]
 
 

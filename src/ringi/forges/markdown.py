@@ -35,47 +35,47 @@ _HANGING: Final = lazy_pattern(r"\s*(?:[-→>] |[A-Za-z0-9-]+  )?\s*")
 # To the forge.
 
 
-def literal(words: str) -> str:
+def escape(words: str) -> str:
     """Markdown for exactly these words, in one paragraph; code in backticks stays code."""
-    return "\n".join(map(_literal, _lines(words))).strip()
+    return "\n".join(map(_escape_line, _lines(words))).strip()
 
 
-def _literal(line: str) -> str:
+def _escape_line(line: str) -> str:
     shown, at, line = "", 0, line.strip()
     for found in _KEPT.finditer(line):
-        shown += _SIGNS.sub(r"\\\1", line[at : found.start()]) + _kept(found[0])
+        shown += _SIGNS.sub(r"\\\1", line[at : found.start()]) + _keep(found[0])
         at = found.end()
     shown += _SIGNS.sub(r"\\\1", line[at:])
     # No list, no heading, and none of the commands that a forge obeys at the beginning of a line.
     return _BEGINS.sub(lambda begins: f"\\{begins[1]}" if begins[1] else f"{begins[2]}\\{begins[3]}", shown)
 
 
-def _kept(words: str) -> str:
+def _keep(words: str) -> str:
     return words if words[0] == "`" or words.startswith("http") else f"`{words}`"
 
 
-def in_line(words: str) -> str:
+def escape_line(words: str) -> str:
     """The same for a title or a name."""
-    return literal(" ".join(words.split()))
+    return escape(" ".join(words.split()))
 
 
 def as_block(lines: Iterable[str]) -> str:
     """Text in which nothing is Markdown, with lines that nobody has to scroll to the end of."""
-    rows = [row for line in lines for one in _lines(line) for row in _folded(one)]
+    rows = [row for line in lines for one in _lines(line) for row in _fold(one)]
     ticks = max([3, *(len(found) + 1 for row in rows for found in _TICKS.findall(row))])
     return "\n".join(["`" * ticks + "text", *rows, "`" * ticks])
 
 
-def calm(text: str) -> str:
+def defuse(text: str) -> str:
     """Markdown in which names, numbers and addresses of issues are code: a forge would call and link them."""
     lines = list[str]()
-    for line, code in with_code(text):
+    for line, code in mark_code(text):
         shown = line if code else _CALLS.sub(lambda one: one["code"] or f"`{one['call']}`", line)
         lines.append(f"\\{shown}" if not code and shown.startswith("/") else shown)
     return "\n".join(lines)
 
 
-def with_code(text: str) -> Iterator[tuple[str, bool]]:
+def mark_code(text: str) -> Iterator[tuple[str, bool]]:
     """Each line, and whether it is in a block of code; its fences are, too."""
     fence = ""
     for line in text.split("\n"):
@@ -88,7 +88,7 @@ def _lines(words: str) -> Iterator[str]:
         yield visible(line.expandtabs(_TAB), keep="").rstrip()
 
 
-def _folded(line: str) -> list[str]:
+def _fold(line: str) -> list[str]:
     hanging = min(len(_HANGING.match(line)[0]), _COLUMNS // 2)  # type: ignore[index]  # it always matches
     return wrap(line, _COLUMNS, subsequent_indent=" " * hanging) or [""]
 
@@ -105,14 +105,14 @@ class VisibleText(NamedTuple):
     """What a reader of the page does not see: HTML comments."""
 
 
-def seen(body: str) -> VisibleText:
+def read_visible(body: str) -> VisibleText:
     """What a page shows of it; characters that deceive are made visible."""
     kept, hidden = _without_comments(body.replace("\r\n", "\n").replace("\r", "\n"))
     notes = [f"[left out: an HTML comment of {len(one)} characters]" for one in hidden]
-    return VisibleText(_shown(kept, notes), _shown(kept, [""] * len(notes)), tuple(hidden))
+    return VisibleText(_join_pieces(kept, notes), _join_pieces(kept, [""] * len(notes)), tuple(hidden))
 
 
-def _shown(kept: Sequence[str], notes: Sequence[str]) -> str:
+def _join_pieces(kept: Sequence[str], notes: Sequence[str]) -> str:
     """`kept` are the pieces between the comments."""
     text = "".join(f"{piece}{note}" for piece, note in zip(kept, [*notes, ""], strict=True))
     lines = (visible(line.expandtabs(_TAB), keep="").rstrip() for line in text.split("\n"))

@@ -34,12 +34,12 @@ class Written(Protocol):
 W = TypeVar("W", bound=Written)
 
 
-def marked(body: str, mark: str) -> str:
+def add_mark(body: str, mark: str) -> str:
     end = f"\n\n{mark_line(mark)}"
-    return as_body(body, MOST_CHARACTERS - len(end)) + end
+    return clean_body(body, MOST_CHARACTERS - len(end)) + end
 
 
-def as_body(body: str, most: int = MOST_CHARACTERS) -> str:
+def clean_body(body: str, most: int = MOST_CHARACTERS) -> str:
     """Not too long, and without commands: what begins with a slash is carried out by GitLab, and by the bots
     of many projects, in the name of whoever wrote it. Words of others may be in our text. Behind a space it
     is no command.
@@ -48,18 +48,18 @@ def as_body(body: str, most: int = MOST_CHARACTERS) -> str:
     return text if len(text) <= most else text[: most - 2].rstrip() + "\n…"
 
 
-def ours(written: Iterable[W], mark: str, me: Account) -> W | None:
+def find_ours(written: Iterable[W], mark: str, me: Account) -> W | None:
     """Only a last line counts: a mark that somebody else wrote may be quoted above it."""
     end = mark_line(mark)
     return next((one for one in written if one.author.id == me.id and one.body.rstrip().endswith(end)), None)
 
 
-def same(one: str, other: str) -> bool:
+def reads_same(one: str, other: str) -> bool:
     """As a forge keeps it: line ends and spaces at the end may differ."""
     return one.replace("\r\n", "\n").rstrip() == other.replace("\r\n", "\n").rstrip()
 
 
-def adopted(
+def adopt_open(
     changes: ChangeRequests, wanted: NewChangeRequest, project: Project, people: People
 ) -> ChangeRequest | None:
     """None if none is open. Raises ChangeTaken."""
@@ -93,17 +93,17 @@ class StatusThere(Protocol):
 S = TypeVar("S", bound=StatusThere)
 
 
-def words_of(status: CommitStatus) -> Mapping[str, str]:
+def status_fields(status: CommitStatus) -> Mapping[str, str]:
     told = {"description": status.description[:_MOST_OF_STATUS]}
     return told | {"target_url": status.url} if status.url else told
 
 
-def newest(found: Iterable[S], status: CommitStatus) -> S | None:
+def newest_status(found: Iterable[S], status: CommitStatus) -> S | None:
     """The first one of its name: forges tell the newest first."""
     return next((one for one in found if one.context == status.context), None)
 
 
-def says(one: StatusThere | None, told: Mapping[str, str]) -> bool:
+def status_says(one: StatusThere | None, told: Mapping[str, str]) -> bool:
     return (
         one is not None
         and one.state == told["state"]

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ringi.forges.answers import read
+from ringi.forges.answers import parse_comment
 from ringi.forges.document import mark_line, own_lines
 from ringi.forges.listen import Spoken, Verb
-from ringi.forges.markdown import literal
+from ringi.forges.markdown import escape
 from ringi.forges.progress import LONGEST
 from ringi.forges.watch_project import ProjectWatch, WatchTarget
 from ringi.kernel.text import Text, in_language, lazy_pattern, visible
@@ -18,13 +18,13 @@ _SHOWN: Final = 60
 _NOTES: Final = 5
 
 
-def misread(said: Spoken, asked: Sequence[str] = ()) -> Text | None:
+def explain_misread(said: Spoken, asked: Sequence[str] = ()) -> Text | None:
     """What to say about it; None if it is understood, or only words. `asked`: what is open now."""
     command = said.command
     if said.comment is None or (command and command.verb is not Verb.OTHER):
         return None
     # If there is nothing but code, the code may be meant.
-    lines = [*filter(str.strip, own_lines(said.body))] or _unquoted(said.body)
+    lines = [*filter(str.strip, own_lines(said.body))] or _strip_quotes(said.body)
     tried = next(filter(_TRIES.search, lines), "")
     answering = _ANSWERS.match(said.body.strip()) is not None
     if not tried and command and not answering:
@@ -34,28 +34,28 @@ def misread(said: Spoken, asked: Sequence[str] = ()) -> Text | None:
             "not understood: {words} (by @{login}). To approve, begin a comment with a line of only "
             "/ringi approve and the digits, 12 or more; to send back, begin it with /ringi reject and what "
             "should be different. Never both in one comment.",
-            words=_short(tried), login=said.author.login,
+            words=_shorten(tried), login=said.author.login,
         )  # fmt: skip
-    given = [one.to for one in read(said.comment)]
+    given = [one.to for one in parse_comment(said.comment)]
     if asked and (given or answering) and not any(one in asked or _is_early(one, asked) for one in given):
         return Text(
             "not understood: {words} (by @{login}). What is asked now is answered by a line that begins "
             "with {label}",
-            words=_short(lines[0]), login=said.author.login, label=_label(asked[0]),
+            words=_shorten(lines[0]), login=said.author.login, label=_label(asked[0]),
         )  # fmt: skip
     return None
 
 
 def tell(watch: ProjectWatch, about: WatchTarget, found: Iterable[tuple[Spoken, Text]]) -> Sequence[str]:
     """Here, each once; lines for the progress comment with those that are new."""
-    return notes(
+    return format_notes(
         about, [(said, words) for said, words in found if watch.ignore(about.id, said, words, "unclear")]
     )
 
 
-def notes(about: WatchTarget, found: Sequence[tuple[Spoken, Text]]) -> Sequence[str]:
+def format_notes(about: WatchTarget, found: Sequence[tuple[Spoken, Text]]) -> Sequence[str]:
     say = in_language(about.language)
-    return [literal(say(words)) for _, words in found[-_NOTES:]]
+    return [escape(say(words)) for _, words in found[-_NOTES:]]
 
 
 def add_to_progress(watch: ProjectWatch, about: WatchTarget, lines: Sequence[str]) -> None:
@@ -81,11 +81,11 @@ def _is_early(to: str, asked: Sequence[str]) -> bool:
     return to.startswith("d-") and asked[0].startswith("q-")
 
 
-def _unquoted(body: str) -> list[str]:
+def _strip_quotes(body: str) -> list[str]:
     lines = filter(str.strip, body.splitlines())
     return [one for one in lines if not one.lstrip().startswith((">", "```", "~~~"))]
 
 
-def _short(line: str) -> str:
+def _shorten(line: str) -> str:
     shown = visible(line.strip(), keep="")
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"

@@ -182,7 +182,7 @@ def _settle(there: _OnForge) -> None:
     if not tip or not there.terms.opens_change:
         return
     there.save(f"head {tip[:COMMIT_SHOWN]}", head=tip)
-    change = _known(there)
+    change = _find_change(there)
     is_open = change is None or change.state is ChangeState.OPEN
     if is_open:
         _push(there)
@@ -199,7 +199,7 @@ def _settle(there: _OnForge) -> None:
 
 def _withdraw(there: _OnForge) -> None:
     """The run ended without this; whoever looks at it there is told."""
-    change = _known(there) if there.terms.opens_change else None
+    change = _find_change(there) if there.terms.opens_change else None
     if change is None:
         return
     name = f"`{there.run.run_id}`"
@@ -252,9 +252,9 @@ def _offer_steps(there: _OnForge) -> None:
         document, below = branch.plan.get(step.plan_id), parent
         version = document.plan.version
         fits = fits and not step.merging and step.base_tree == machine.tree_before(run, index)
-        why: object = _revealing(document) if fits else None
+        why: object = _find_harm(document) if fits else None
         if fits and why is None:
-            order = offer_order(branch, step.plan_id, below, _moment(run, step))
+            order = offer_order(branch, step.plan_id, below, _step_time(run, step))
             try:
                 parent = commits.make(order, known.get((step.plan_id, version), ""))
                 made.append(OfferedStep(step.step_id, step.plan_id, version, parent))
@@ -269,7 +269,7 @@ def _offer_steps(there: _OnForge) -> None:
     there.save(f"offers {parent[:COMMIT_SHOWN]}", head=parent, steps=tuple(made))
 
 
-def _revealing(document: PlanDocument) -> Text | None:
+def _find_harm(document: PlanDocument) -> Text | None:
     """Why a push of it could do harm before anybody has approved it: it cannot be taken back."""
     for spec in select_specs(document.state.action_specs, document.state.selection):
         for reason in spec.risk_reasons:
@@ -287,18 +287,18 @@ def _push(there: _OnForge) -> None:
     remote = there.parts.branches(there.run, there.terms)
     now = remote.tip(branch)
     if now not in {head, offer.pushed, *filter(None, [offer.pushing])}:
-        raise _moved(there, now)
+        raise _describe_move(there, now)
     if now != head:
         there.hear(Text("pushing {branch}", branch=branch))
         there.save(f"pushes {head[:COMMIT_SHOWN]}", pushed=now, pushing=head)
         try:
             remote.push(branch, head, now)
         except BranchOvertaken:
-            raise _moved(there, remote.tip(branch)) from None
+            raise _describe_move(there, remote.tip(branch)) from None
     there.save(f"pushed {head[:COMMIT_SHOWN]}", pushed=head, pushing="")
 
 
-def _moved(there: _OnForge, now: str) -> OfferMoved:
+def _describe_move(there: _OnForge, now: str) -> OfferMoved:
     if not now:
         why = Text("it was deleted")
     elif there.offer.pushed or there.offer.pushing:
@@ -312,7 +312,7 @@ def _moved(there: _OnForge, now: str) -> OfferMoved:
 # The change.
 
 
-def _known(there: _OnForge) -> ChangeRequest | None:
+def _find_change(there: _OnForge) -> ChangeRequest | None:
     """Ours by its number, or by branches and author if nobody could note the number."""
     run, host = there.run, there.host
     if there.offer.number:
@@ -324,7 +324,7 @@ def _known(there: _OnForge) -> ChangeRequest | None:
 
 
 def _require_open(there: _OnForge) -> None:
-    change, project = _known(there), there.terms.project
+    change, project = _find_change(there), there.terms.project
     if change is not None and change.state is not ChangeState.OPEN:
         raise ChangeOver(
             change=item_name(project, change.item),
@@ -338,7 +338,7 @@ def _open(there: _OnForge) -> None:
     """A title that somebody has changed there stays."""
     run, mask = there.run, there.workspace.mask
     now = follow_plans(there.workspace.store, run, there.plan)
-    report = mask(there.parts.report(_once_approved(now, there.offer)))
+    report = mask(there.parts.report(_preview_approved(now, there.offer)))
     counts = reviews_count(there.workspace)
     store, made = there.workspace.store, [step.plan_id for step in run.steps if step.plan_id]
     reviewed = any(one.proof.review for plan_id in made for one in store.approvals.of(plan_id))
@@ -352,7 +352,7 @@ def _open(there: _OnForge) -> None:
     there.save(f"opened {change.url}", number=change.number, url=change.url)
 
 
-def _once_approved(run: Run, offer: Offer) -> Run:
+def _preview_approved(run: Run, offer: Offer) -> Run:
     """As a review decides about it: with the commits that wait for one."""
     made = {one.step_id: one.commit for one in offer.steps}
     steps = tuple(
@@ -373,6 +373,6 @@ def is_offered(run: Run) -> bool:
     return waits and terms and made and run.review is Review.FORGE and run.stopped_in is RunPhase.EXECUTING
 
 
-def _moment(run: Run, step: StepState) -> str:
+def _step_time(run: Run, step: StepState) -> str:
     """When the step was made: it does not change when it is offered again."""
     return step.told_at or step.started_at or run.created_at

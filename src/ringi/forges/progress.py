@@ -15,8 +15,8 @@ from ringi.approvals.view import change_name
 from ringi.engine.language import language_of
 from ringi.engine.run_state import OVER, STOPPED, RunPhase, StepStatus
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
-from ringi.forges.document import approving, mark_line
-from ringi.forges.markdown import as_block, in_line, literal
+from ringi.forges.document import approval_command, mark_line
+from ringi.forges.markdown import as_block, escape, escape_line
 from ringi.forges.terms import reviews_count
 from ringi.kernel.lines import Line
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
@@ -71,17 +71,19 @@ def mark_of(session_id: str, run_id: str) -> str:
 # Of a session.
 
 
-def of_session(stored: StoredSession, digest: str = "") -> ProgressComment:
+def describe_session(stored: StoredSession, digest: str = "") -> ProgressComment:
     """`digest` is of what a person would approve now; without it nobody is told how to approve it here."""
     say, due = in_language(stored.facts.language), pending(state_of(stored))
     match due:
         case QuestionPending() | DecisionPending():
-            return asked(stored, say)
+            return show_questions(stored, say)
         case ApprovalPending():
-            return planned(stored, due, digest, say)
+            return show_plan(stored, due, digest, say)
         case FailedPending(error=error):
-            why = in_line(error)
-            return _progress(Text("Planning failed"), [why, _resumed(stored, say)], say, person_needed=True)
+            why = escape_line(error)
+            return _progress(
+                Text("Planning failed"), [why, _format_resume(stored, say)], say, person_needed=True
+            )
         case ApprovedSession(run_id=run_id):
             words = Text("Its run is {run}.", run=f"`{run_id}`")
             return _progress(Text("The plan is approved"), [say(words)], say)
@@ -90,7 +92,7 @@ def of_session(stored: StoredSession, digest: str = "") -> ProgressComment:
     return _progress(Text("Being planned"), [say(Text("Questions or a plan follow here."))], say)
 
 
-def asked(stored: StoredSession, say: Say) -> ProgressComment:
+def show_questions(stored: StoredSession, say: Say) -> ProgressComment:
     """The open questions or decisions, with the number that an answer begins with."""
     session = stored.session
     questions = [*enumerate(session.questions, 1)][session.current_question_index :]
@@ -106,27 +108,27 @@ def asked(stored: StoredSession, say: Say) -> ProgressComment:
         "who may write to this project count, and none of the account that writes this.",
         skip="`/ringi skip 1`",
     )
-    parts += [say(how), f"```text\n{example}\n```", _resumed(stored, say)]
+    parts += [say(how), f"```text\n{example}\n```", _format_resume(stored, say)]
     return _progress(Text("Questions before this can be planned"), parts, say, person_needed=True)
 
 
 def _question(number: int, asked: Question) -> str:
-    why = [f"_{in_line(asked.context)}_"] if asked.context else []
-    rows = [f"  - **{at}** {in_line(one)}" for at, one in enumerate(asked.options or (), 1)]
-    return "\n".join([f"**{number}.** {literal(asked.question)}", *why, "", *rows]).rstrip()
+    why = [f"_{escape_line(asked.context)}_"] if asked.context else []
+    rows = [f"  - **{at}** {escape_line(one)}" for at, one in enumerate(asked.options or (), 1)]
+    return "\n".join([f"**{number}.** {escape(asked.question)}", *why, "", *rows]).rstrip()
 
 
 def _decision(number: int, asked: DecisionPoint, say: Say) -> str:
     rows = []
     for at, one in enumerate(asked.options, 1):
         more = f" ({say(Text('recommended'))})" if one.recommendation else ""
-        rows.append(f"  - **{at}** {in_line(one.name)}{more}: {in_line(one.description)}")
-    return "\n".join([f"**d{number}.** {in_line(asked.topic)}", "", *rows])
+        rows.append(f"  - **{at}** {escape_line(one.name)}{more}: {escape_line(one.description)}")
+    return "\n".join([f"**d{number}.** {escape_line(asked.topic)}", "", *rows])
 
 
-def planned(stored: StoredSession, due: ApprovalPending, digest: str, say: Say) -> ProgressComment:
+def show_plan(stored: StoredSession, due: ApprovalPending, digest: str, say: Say) -> ProgressComment:
     """What a person would approve, whole; if that is too long for a comment, it is approved elsewhere."""
-    lines = list(plain(review_lines(stored, due), say))
+    lines = list(plain_lines(review_lines(stored, due), say))
     whole = as_block(lines[1:] if not lines[0] else lines)
     if len(whole) > LONGEST:
         words = Text(
@@ -142,17 +144,17 @@ def planned(stored: StoredSession, due: ApprovalPending, digest: str, say: Say) 
             "send it back, the second, with what should be different."
         )
         parts += [say(words), *_commands(digest)]
-    parts.append(_resumed(stored, say))
+    parts.append(_format_resume(stored, say))
     return _progress(Text("A plan waits for approval"), parts, say, person_needed=True)
 
 
 def _commands(digest: str) -> Iterator[str]:
     """Each to be copied by itself: both in one comment approve nothing."""
-    yield f"```text\n{approving(digest[:DIGEST_SHOWN])}\n```"
+    yield f"```text\n{approval_command(digest[:DIGEST_SHOWN])}\n```"
     yield _REJECT
 
 
-def _resumed(stored: StoredSession, say: Say) -> str:
+def _format_resume(stored: StoredSession, say: Say) -> str:
     command = f"`ringi plan --resume {short(stored.session.session_id)}`"
     return say(Text("At the terminal: {command}", command=command))
 
@@ -160,7 +162,7 @@ def _resumed(stored: StoredSession, say: Say) -> str:
 # Of a run.
 
 
-def of_run(
+def describe_run(
     run: Run,
     plan: RunPlan | None,
     revision: ReviewedRevision | None = None,
@@ -170,32 +172,32 @@ def of_run(
     """`revision`: the one of how a step is made that waits for a person. `counts`: a yes there does."""
     say = in_language(language_of(run.instruction))
     if run.phase is RunPhase.COMPLETED:
-        return done(run, plan, say)
+        return show_result(run, plan, say)
     if run.phase is RunPhase.CANCELLED:
-        return cancelled(run, plan, say)
+        return show_cancelled(run, plan, say)
     if revision is not None:
-        return revised(run, plan, revision, say, counts=counts)
+        return show_revision(run, plan, revision, say, counts=counts)
     if run.phase in STOPPED:
         waits = run.stop is not None and run.stop.reason_code is StopCode.APPROVAL_NEEDED
         if waits and run.offer and run.offer.number and not run.offer.left:
-            return offered(run, plan, say, counts=counts)
-        return stopped(run, plan, say)
-    return working(run, plan, say)
+            return show_offer(run, plan, say, counts=counts)
+        return show_stop(run, plan, say)
+    return show_work(run, plan, say)
 
 
-def working(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
+def show_work(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
     """Nobody is needed."""
     return _progress(Text("At work"), [*_steps(run, plan, say), *_where(run, say)], say)
 
 
-def stopped(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
+def show_stop(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
     """It cannot go on without a person; the output of what failed stays on the machine of the run."""
     parts = []
     if run.stop:
-        why = in_line(say(run.stop.why))
+        why = escape_line(say(run.stop.why))
         parts.append(f"**{run.stop.step_id}:** {why}" if run.stop.step_id else why)
         action = run.stop.next_action
-        known = f"`{action}`" if action.startswith("ringi ") and "`" not in action else in_line(
+        known = f"`{action}`" if action.startswith("ringi ") and "`" not in action else escape_line(
             say(run.stop.todo))  # fmt: skip
         parts.append(f"→ {known}")
     return _progress(
@@ -204,11 +206,11 @@ def stopped(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
     )  # fmt: skip
 
 
-def revised(
+def show_revision(
     run: Run, plan: RunPlan | None, found: ReviewedRevision, say: Say, *, counts: bool = True
 ) -> ProgressComment:
     """Nobody works on the step until somebody decides, or the time for that is up."""
-    parts = [as_block(plain(proposed_lines(found.process, found.record, found.lines), say))]
+    parts = [as_block(plain_lines(proposed_lines(found.process, found.record, found.lines), say))]
     words = Text(
         "To approve exactly this, a person who may write to this project comments the first of these; to "
         "decline it, the second, with what should be different. Without an answer in time it is dropped."
@@ -218,7 +220,7 @@ def revised(
     return _progress(Text("A revision of the plan waits for approval"), parts, say, person_needed=True)
 
 
-def offered(run: Run, plan: RunPlan | None, say: Say, *, counts: bool = True) -> ProgressComment:
+def show_offer(run: Run, plan: RunPlan | None, say: Say, *, counts: bool = True) -> ProgressComment:
     """Its steps are in a pull or merge request and wait for a review."""
     change = change_name(run.forge.project) if run.forge else Text("pull request")
     words = Text(
@@ -237,18 +239,18 @@ def offered(run: Run, plan: RunPlan | None, say: Say, *, counts: bool = True) ->
     return _progress(Text("Ready for review"), parts, say, person_needed=True)
 
 
-def done(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
+def show_result(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
     parts = [*_where(run, say), *_steps(run, plan, say)]
     if run.offer and run.offer.number and not run.undone:
         change = change_name(run.forge.project) if run.forge else Text("pull request")
         words = Text("It is approved. Mark the {change} as ready and merge it there.", change=change)
         parts.insert(0, say(words))
     if plan is not None:
-        parts.append(in_line(say(summary(criteria(run, plan)))))
+        parts.append(escape_line(say(summary(criteria(run, plan)))))
     return _progress(Text("Undone") if run.undone else Text("Done"), parts, say)
 
 
-def cancelled(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
+def show_cancelled(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
     words = Text("Nothing more of it will be done.")
     if run.replaced_by:
         words = Text("It is planned anew as {run}.", run=f"`{run.replaced_by}`")
@@ -262,8 +264,8 @@ def _steps(run: Run, plan: RunPlan | None, say: Say) -> list[str]:
 
 
 def _step(run: Run, state: StepState, title: str, say: Say) -> str:
-    facts = " · ".join(in_line(say(one)) for one in step_facts(state, status_of(run, state)))
-    return f"- {_MARKS.get(state.status, '[ ]')} **{state.step_id}** {in_line(title)} — {facts}"
+    facts = " · ".join(escape_line(say(one)) for one in step_facts(state, status_of(run, state)))
+    return f"- {_MARKS.get(state.status, '[ ]')} **{state.step_id}** {escape_line(title)} — {facts}"
 
 
 def _where(run: Run, say: Say) -> Iterator[str]:
@@ -283,7 +285,7 @@ def _progress(title: Text, parts: Iterable[str], say: Say, *, person_needed: boo
     return ProgressComment(body if len(body) <= LONGEST * 1.05 else f"{body[:LONGEST]}\n\n…", person_needed)
 
 
-def plain(lines: Iterable[Line], say: Say) -> Iterator[str]:
+def plain_lines(lines: Iterable[Line], say: Say) -> Iterator[str]:
     """Lines of a view without styles."""
     for one in lines:
         words = (say(span.text) if isinstance(span.text, Text) else span.text for span in one.spans)
@@ -316,9 +318,9 @@ def tell_session(
             return False
     in_review = isinstance(pending(state_of(stored)), ApprovalPending)
     digest = workspace.planning.request(session_id).digest if in_review and reviews_count(workspace) else ""
-    found = of_session(stored, digest)
+    found = describe_session(stored, digest)
     _write(workspace, terms, mark, found._replace(body="\n\n".join([found.body, *more])))
-    can_approve = bool(digest) and approving(digest[:DIGEST_SHOWN]) in found.body
+    can_approve = bool(digest) and approval_command(digest[:DIGEST_SHOWN]) in found.body
     return terms.comments and (can_approve or not in_review)
 
 
@@ -327,7 +329,7 @@ def tell_run(workspace: Workspace, run: Run) -> None:
     if run.forge is not None:
         plan, revision = workspace.store.runs.plan(run.run_id), waiting_revision(workspace, run)
         now = follow_plans(workspace.store, run, plan)
-        shown = of_run(now, plan, revision, counts=reviews_count(workspace))
+        shown = describe_run(now, plan, revision, counts=reviews_count(workspace))
         _write(workspace, run.forge, mark_of(run.planning_session_id, run.run_id), shown)
 
 
@@ -342,7 +344,9 @@ def _write(workspace: Workspace, terms: ForgeTerms, mark: str, progress: Progres
         items.label(terms.item, terms.label, on=progress.person_needed)
 
 
-def telling_work(workspace: Workspace, on_event: Callable[[RunEvent], None]) -> Callable[[RunEvent], None]:
+def tell_when_working(
+    workspace: Workspace, on_event: Callable[[RunEvent], None]
+) -> Callable[[RunEvent], None]:
     """Also says on the item of the run, once somebody works, that nobody else is needed for now.
 
     A forge that does not answer stops no work.

@@ -88,16 +88,16 @@ class RunPublishing:
         if parts.scheme != "https" and not (parts.scheme == "http" and is_here(parts.hostname or "")):
             return None
         url = f"{parts.scheme}://{parts.netloc}/"
-        user, password = self._told(terms.project, url) or self._written(terms.remote)
+        user, password = self._find_token(terms.project, url) or self._read_remote_login(terms.remote)
         return GitLogin(url, user, password, self._forges.certificates())
 
-    def _told(self, project: Project, url: str) -> tuple[str, str] | None:
+    def _find_token(self, project: Project, url: str) -> tuple[str, str] | None:
         if origin(url) != origin(project.base_url):
             return None
         found = self._forges.variables(project)
         return next(((_JOB if job else _USERS[project.kind], token) for token, job in found), None)
 
-    def _written(self, remote: str) -> tuple[str, str]:
+    def _read_remote_login(self, remote: str) -> tuple[str, str]:
         """Taken out of the address: that of a remote is in the list of processes."""
         parts = urlsplit(Remotes(self._places.root, self._environment).address(remote))
         return parts.username or "", parts.password or ""

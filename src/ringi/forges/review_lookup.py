@@ -18,7 +18,7 @@ from ringi.forges.document import (
     ChangeState,
     ForgeReview,
     ReviewVerdict,
-    approved_in,
+    parse_approval,
     rejects,
 )
 from ringi.forges.port import CodeHost
@@ -57,22 +57,22 @@ class ForgeReviews:
     def check(self, review: ReviewProof, wanted: WantedReview) -> CheckedReview:
         host = self._forge(wanted.terms.project)
         try:
-            found = said_there(host, review)
+            found = look_up_yes(host, review)
             change = host.changes.change(review.item.number) if review.item.kind is ItemKind.CHANGE else None
         except ForgeMissing:
             raise ReviewRefused(why=NO_SUCH_REVIEW) from None
-        require(_unlike(found, wanted, review.how))
+        require(_why_other_words(found, wanted, review.how))
         if wanted.typed and review.how is ReviewHow.REVIEW:
-            require(_rewritten(host, review, wanted.head))
+            require(_why_rewritten(host, review, wanted.head))
         if change is not None:
-            require(not_its_own(change, found.author))
+            require(why_own_change(change, found.author))
         if _same(host.people.me(), found.author):
             why = Text("{login} is the account that runs use here", login=found.author.login)
             raise ReviewRefused(why=why)
-        require(no_access(host, found.author))
+        require(why_no_access(host, found.author))
         if wanted.head and change is not None:
-            require(_unlike_offer(host, change, wanted, found.at))
-            require(objection(host, change.number, wanted.head))
+            require(_why_other_change(host, change, wanted, found.at))
+            require(why_objected(host, change.number, wanted.head))
             review = replace(review, base=change.base_branch)
         held = list(self._held(wanted.terms.project))
         weak = any(one is None or _same(one, found.author) for one in held)
@@ -84,15 +84,15 @@ NO_SUCH_REVIEW: Final = Text("there is no such review or comment")
 SAYS_NO: Final = Text("it says /ringi reject, too, so it approves nothing: say one of the two")
 
 
-def said_there(host: CodeHost, review: ReviewProof) -> Yes:
+def look_up_yes(host: CodeHost, review: ReviewProof) -> Yes:
     """Raises ReviewRefused if it is no yes of that person, ForgeMissing if it is not there."""
     if review.how is ReviewHow.REVIEW:
-        found = _given(host, review)
+        found = _look_up_review(host, review)
     else:
         comment = host.items.comment(review.item, review.id)
         if comment.edited:
             raise ReviewRefused(why=Text("the comment was edited after it was written"))
-        named = approved_in(comment.body)
+        named = parse_approval(comment.body)
         if rejects(comment.body):
             raise ReviewRefused(why=SAYS_NO)
         if not named:
@@ -107,7 +107,7 @@ def said_there(host: CodeHost, review: ReviewProof) -> Yes:
     return found
 
 
-def _given(host: CodeHost, review: ReviewProof) -> Yes:
+def _look_up_review(host: CodeHost, review: ReviewProof) -> Yes:
     if review.item.kind is not ItemKind.CHANGE:
         raise ReviewRefused(why=NO_SUCH_REVIEW)
     listed = host.changes.reviews(review.item.number)  # a later one may have replaced it
@@ -123,16 +123,16 @@ def _given(host: CodeHost, review: ReviewProof) -> Yes:
     if not review.commit or given.commit != review.commit:
         shown = given.commit[:COMMIT_SHOWN] or "?"
         raise ReviewRefused(why=Text("the review is of commit {id}, not of what is offered", id=shown))
-    return Yes(given.author, given.commit, approved_in(given.body), given.at, given.url)
+    return Yes(given.author, given.commit, parse_approval(given.body), given.at, given.url)
 
 
-def not_its_own(change: ChangeRequest, author: Account) -> Text | None:
+def why_own_change(change: ChangeRequest, author: Account) -> Text | None:
     if _same(change.author, author):
         return Text("{login} opened the change", login=author.login)
     return None
 
 
-def another_base(host: CodeHost, change: ChangeRequest, base: str, said_at: str) -> Text | None:
+def why_other_base(host: CodeHost, change: ChangeRequest, base: str, said_at: str) -> Text | None:
     """What the other branch has already, the page of the change does not show."""
     if change.base_branch != base:
         return Text(
@@ -148,13 +148,13 @@ def another_base(host: CodeHost, change: ChangeRequest, base: str, said_at: str)
     return None
 
 
-def no_access(host: CodeHost, author: Account) -> Text | None:
+def why_no_access(host: CodeHost, author: Account) -> Text | None:
     if not host.people.access(author.login).writes:
         return Text("{login} may not write to {project}", login=author.login, project=host.project.path)
     return None
 
 
-def _unlike(found: Yes, wanted: WantedReview, how: ReviewHow) -> Text | None:
+def _why_other_words(found: Yes, wanted: WantedReview, how: ReviewHow) -> Text | None:
     """Why these are not the words for this."""
     at = _moment(found.at)
     if at is None:
@@ -174,7 +174,7 @@ def _unlike(found: Yes, wanted: WantedReview, how: ReviewHow) -> Text | None:
     return None
 
 
-def _rewritten(host: CodeHost, review: ReviewProof, head: str) -> Text | None:
+def _why_rewritten(host: CodeHost, review: ReviewProof, head: str) -> Text | None:
     """Whoever may write there can put words into the review of somebody else."""
     if host.changes.is_edited(review.item.number, review.id):
         return Text("its words were edited, so name the commit in a comment: /ringi approve {commit}",
@@ -182,7 +182,9 @@ def _rewritten(host: CodeHost, review: ReviewProof, head: str) -> Text | None:
     return None
 
 
-def _unlike_offer(host: CodeHost, change: ChangeRequest, wanted: WantedReview, said_at: str) -> Text | None:
+def _why_other_change(
+    host: CodeHost, change: ChangeRequest, wanted: WantedReview, said_at: str
+) -> Text | None:
     if change.state is ChangeState.CLOSED:
         return Text("the change was closed")
     if change.head_commit != wanted.head:
@@ -190,23 +192,23 @@ def _unlike_offer(host: CodeHost, change: ChangeRequest, wanted: WantedReview, s
     place = change.head_project.casefold(), change.head_branch
     if place != (host.project.path.casefold(), wanted.branch):
         return Text("the change is from another branch: {branch}", branch=change.head_branch)
-    if why := another_base(host, change, wanted.base, said_at):
+    if why := why_other_base(host, change, wanted.base, said_at):
         return why
     if wanted.step_commit != wanted.head and wanted.step_commit not in host.changes.commits(change.number):
         return Text("the change does not have commit {id}", id=wanted.step_commit[:COMMIT_SHOWN])
     return None
 
 
-def objection(host: CodeHost, number: int, head: str) -> Text | None:
+def why_objected(host: CodeHost, number: int, head: str) -> Text | None:
     """Somebody who may write there asks for changes in the same commit."""
-    for one in decisions(host.changes.reviews(number)):
+    for one in last_decisions(host.changes.reviews(number)):
         asks = one.verdict is ReviewVerdict.CHANGES_REQUESTED and one.commit == head
-        if asks and not one.author.bot and not no_access(host, one.author):
+        if asks and not one.author.bot and not why_no_access(host, one.author):
             return Text("{login} asks for changes in it", login=one.author.login)
     return None
 
 
-def decisions(reviews: Iterable[ForgeReview]) -> Collection[ForgeReview]:
+def last_decisions(reviews: Iterable[ForgeReview]) -> Collection[ForgeReview]:
     """The last one of each person; a comment decides nothing, a dismissed review ends one."""
     decided = (one for one in reviews if one.verdict is not ReviewVerdict.COMMENTED)
     return {one.author.id: one for one in decided}.values()

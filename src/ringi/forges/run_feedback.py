@@ -39,11 +39,11 @@ _REQUESTED: Final = Text("changes requested")
 _SEE: Final = Text("See the comments on its lines.")
 
 
-def take_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: ForgePage) -> None:
+def record_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: ForgePage) -> None:
     """What is new is recorded, each once; whoever works on the run hears it next."""
     known = {one.ref for one in watch.workspace.store.processes.feedback(run.run_id)}
     fresh = [one for one in page.all if one.ref not in known and watch.is_new(f"{run.run_id} {one.ref}")]
-    since = asked_since(watch, run, terms, page) if fresh else ""
+    since = find_start(watch, run, terms, page) if fresh else ""
     lines: PlanLines | None = None
     for said in fresh:
         if not _is_word(watch, said) or (said.item == terms.item and said.at < since):
@@ -62,10 +62,10 @@ def take_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: ForgePage
         watch.say(run.run_id, NewsKind.HEARD, words, said)
 
 
-def asked_since(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: ForgePage) -> str:
+def find_start(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: ForgePage) -> str:
     """Older words on the item of the run were in the request."""
     asked = (one for one in page.comments if one.item == terms.item)
-    return watch.listener.began(asked, mark_of(run.planning_session_id, run.run_id)) or run.created_at
+    return watch.listener.find_start(asked, mark_of(run.planning_session_id, run.run_id)) or run.created_at
 
 
 def _is_word(watch: ProjectWatch, said: Spoken) -> bool:
@@ -106,7 +106,7 @@ def _feedback(watch: ProjectWatch, run: Run, said: Spoken) -> RunFeedback:
 # What goes back to the steps.
 
 
-def unheard_words(workspace: Workspace, run: Run) -> list[RunFeedback]:
+def list_unheard(workspace: Workspace, run: Run) -> list[RunFeedback]:
     """What people said that no step was told."""
     return [one for one in unheard(run, workspace.store.processes.feedback(run.run_id)) if not one.agent]
 
@@ -117,8 +117,8 @@ def send_back(workspace: Workspace, run_id: str, spoken: Iterable[Spoken], by: s
     `spoken` is what the forge has; whatever of it is unheard goes along, with other unheard words of people.
     """
     stored = workspace.store.runs.stored(run_id)
-    run, rows = stored.run, unheard_words(workspace, stored.run)
-    by_step, general = _sorted(PlanLines(workspace, run), rows, {said.ref: said for said in spoken})
+    run, rows = stored.run, list_unheard(workspace, stored.run)
+    by_step, general = _sort_by_step(PlanLines(workspace, run), rows, {said.ref: said for said in spoken})
     waiting = _waiting_steps(workspace, run)
     concerned = [step for step in waiting if step.step_id in by_step] or waiting
     for step in concerned:
@@ -132,7 +132,7 @@ def send_back(workspace: Workspace, run_id: str, spoken: Iterable[Spoken], by: s
     return tuple(concerned)
 
 
-def _sorted(
+def _sort_by_step(
     lines: PlanLines, rows: Sequence[RunFeedback], spoken: Mapping[str, Spoken]
 ) -> tuple[Mapping[str, Sequence[str]], Sequence[str]]:
     """By step, without what is a comment on one of its lines; and what is about none of them."""
@@ -212,7 +212,7 @@ class PlanLines:
     def place(self, remark: Remark) -> FeedbackPlace | None:
         """Of a commit that is not the newest any more only the file is certain."""
         line = remark.line if remark.commit in {"", self._head} else 0
-        return place_of(self._files, remark.path, line, Side.OLD if remark.old_side else Side.NEW)
+        return find_place(self._files, remark.path, line, Side.OLD if remark.old_side else Side.NEW)
 
     def comment(self, said: Spoken) -> bool:
         """Whether the remark is a comment on a line of a plan, made now or before."""
@@ -231,7 +231,7 @@ class PlanLines:
         return True
 
 
-def place_of(steps: Sequence[StepFiles], path: str, line: int, side: Side) -> FeedbackPlace | None:
+def find_place(steps: Sequence[StepFiles], path: str, line: int, side: Side) -> FeedbackPlace | None:
     """`line` is of the file after all the steps, or before them; None if no step changed the file."""
     touching = [step for step in steps if path in step.files]
     if not touching:
@@ -240,10 +240,10 @@ def place_of(steps: Sequence[StepFiles], path: str, line: int, side: Side) -> Fe
     if line < 1:
         return whole
     ordered, moved = (touching, _later) if side is Side.OLD else (touching[::-1], _earlier)
-    return _found(ordered, whole._replace(line=line), moved) or whole
+    return _follow_line(ordered, whole._replace(line=line), moved) or whole
 
 
-def _found(
+def _follow_line(
     steps: Sequence[StepFiles],
     wanted: FeedbackPlace,
     moved: Callable[[Sequence[LineChange], int], int | None],

@@ -25,7 +25,7 @@ def terms_here(workspace: Workspace, item: Item | None = None, *, opens_change: 
         remote_url=place.remote_url,
         item=item or UNSET,
         opens_change=opens_change,
-        approved_here=(opens_change and approved_here(workspace) is not None) or UNSET,
+        approved_here=(opens_change and why_approved_here(workspace) is not None) or UNSET,
         comments=told.comments and item is not None,
         label=told.label if item is not None else "",
     )
@@ -46,7 +46,7 @@ class ApprovedHere(NamedTuple):
     """How to change that; empty if somebody decided so."""
 
 
-def approved_here(workspace: Workspace, created_by: str = "") -> ApprovedHere | None:
+def why_approved_here(workspace: Workspace, created_by: str = "") -> ApprovedHere | None:
     """None if a review there decides about a run that begins now. Raises NoSandbox."""
     always = workspace.permits.check_always_asked(created_by, workspace.person.user())
     if always is not None:

@@ -83,19 +83,19 @@ class Watcher:
                     watches[project] = ProjectWatch(
                         self._workspace, project, self._tell, self._on_event, self._tried, self._sent
                     )
-                standing |= _look(watches[project], id_)
+                standing |= _look_at(watches[project], id_)
             except (ForgeRejected, Interrupted, Usage):
                 raise
             except RingiError as error:
                 failure = failure or error
                 standing[id_] = Standing.WAITS
-                self._failed(id_, error)
+                self._tell_failure(id_, error)
         self._failing = self._failing if failure else ""
         return Round(standing, failure)
 
     def _open(self, name: str) -> Iterator[tuple[str, Project]]:
         workspace = self._workspace
-        wanted = _named(workspace, name) if name else ""
+        wanted = _find_subject(workspace, name) if name else ""
         for ref in workspace.planning.list(open_only=True):
             terms = workspace.planning.get(ref.session_id).facts.forge
             if terms and wanted in {"", ref.session_id}:
@@ -105,7 +105,7 @@ class Watcher:
             if run.forge and left and wanted in {"", run.run_id}:
                 yield run.run_id, run.forge.project
 
-    def _failed(self, id_: str, error: RingiError) -> None:
+    def _tell_failure(self, id_: str, error: RingiError) -> None:
         """Once, until it works again."""
         words = Text(error.message, **error.details)
         if self._failing != (said := f"{error.code} {words}"):
@@ -122,12 +122,12 @@ def watch(watcher: Watcher, name: str, poll_sec: float, wait: Callable[[float], 
     return found
 
 
-def _look(watch: ProjectWatch, id_: str) -> Mapping[str, Standing]:
+def _look_at(watch: ProjectWatch, id_: str) -> Mapping[str, Standing]:
     run_id = look_at_session(watch, id_) if is_session(id_) else id_
     return {run_id: look_at_run(watch, run_id)} if run_id else {id_: Standing.WAITS}
 
 
-def _named(workspace: Workspace, name: str) -> str:
+def _find_subject(workspace: Workspace, name: str) -> str:
     """The session, or the run that it became. Raises NotFound, Ambiguous."""
     if not is_session(name):
         with suppress(NotFound):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ringi.approvals.forge import ForgeTerms, Project
 from ringi.forges.document import mark_line
 from ringi.forges.listen import ForgeListener, Spoken
-from ringi.forges.markdown import literal
+from ringi.forges.markdown import escape
 from ringi.forges.offer import offer_run
-from ringi.forges.progress import telling_work
+from ringi.forges.progress import tell_when_working
 from ringi.kernel.fs import read_bounded, replace_file
 from ringi.kernel.lock import PassingLock
 from ringi.kernel.text import Text, in_language
@@ -133,7 +133,7 @@ class ProjectWatch:
 
     def go_on(self, run_id: str, options: RunOptions) -> Run:
         """Carries the run on and puts the result there. The caller holds the lock."""
-        run_steps(self.workspace, run_id, options, telling_work(self.workspace, self._on_event))
+        run_steps(self.workspace, run_id, options, tell_when_working(self.workspace, self._on_event))
         return self.offer(run_id)
 
     def offer(self, run_id: str) -> Run:
@@ -173,10 +173,10 @@ class ProjectWatch:
         """Says here and there why something does not count."""
         self.say(about.id, NewsKind.REFUSED, Text("{who}: {why}", who=self.who(said), why=why), said)
         if about.terms.comments:
-            words = literal(in_language(about.language)(why))
+            words = escape(in_language(about.language)(why))
             self.host.items.write(said.item, _refusal(about.id, said), words)
 
-    def refused(self, about: str, spoken: Sequence[Spoken]) -> frozenset[str]:
+    def find_refused(self, about: str, spoken: Sequence[Spoken]) -> frozenset[str]:
         """Refs of those of which that was said before."""
         ours = "\n".join(one.body for one in spoken if self.listener.is_ours(one))
         return frozenset(one.ref for one in spoken if mark_line(_refusal(about, one)) in ours)

@@ -8,15 +8,15 @@ from ringi.approvals.forge import ForgeTerms
 from ringi.engine.language import language_of
 from ringi.engine.run_state import OVER, RunPhase, StepStatus
 from ringi.errors import Busy, ForgeFailed, ReviewRefused, RingiError
-from ringi.forges.answers import heard
-from ringi.forges.approve_review import approve_offer, approve_revision, yes_key, yeses
+from ringi.forges.answers import find_used_comments
+from ringi.forges.approve_review import approve_offer, approve_revision, find_approvals, yes_key
 from ringi.forges.document import ChangeState, ReviewVerdict, mark_line
 from ringi.forges.listen import ForgePage, Spoken, Verb, newest_verdicts
-from ringi.forges.markdown import literal
-from ringi.forges.misread_commands import add_to_progress, misread, tell
+from ringi.forges.markdown import escape
+from ringi.forges.misread_commands import add_to_progress, explain_misread, tell
 from ringi.forges.offer import is_due, is_offered
 from ringi.forges.progress import mark_of
-from ringi.forges.run_feedback import asked_since, send_back, take_words, unheard_words
+from ringi.forges.run_feedback import find_start, list_unheard, record_words, send_back
 from ringi.forges.watch_project import NewsKind, ProjectWatch, Standing, WatchTarget
 from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.plans.document import PlanStatus
@@ -45,8 +45,8 @@ def look_at_run(watch: ProjectWatch, run_id: str) -> Standing:
     if run.phase in OVER:
         with watch.lock(run_id):
             return RunWatch(watch, run, run.forge, ForgePage(None)).tell_end()
-    page = _unused(watch, run, watch.listener.page(run, run.forge))
-    take_words(watch, run, run.forge, page)
+    page = _drop_used(watch, run, watch.listener.page(run, run.forge))
+    record_words(watch, run, run.forge, page)
     try:
         with watch.lock(run_id):
             found = RunWatch(watch, watch.workspace.store.runs.get(run_id), run.forge, page)
@@ -58,12 +58,12 @@ def look_at_run(watch: ProjectWatch, run_id: str) -> Standing:
     return Standing.OVER if found.run.phase in OVER else Standing.WAITS
 
 
-def _unused(watch: ProjectWatch, run: Run, page: ForgePage) -> ForgePage:
+def _drop_used(watch: ProjectWatch, run: Run, page: ForgePage) -> ForgePage:
     """Without the comments that answered its planning session, or that it refused."""
     if not run.planning_session_id or not page.comments:
         return page
-    used = heard(watch.workspace.store.events(run.planning_session_id))
-    refused = watch.refused(run.planning_session_id, page.comments)
+    used = find_used_comments(watch.workspace.store.events(run.planning_session_id))
+    refused = watch.find_refused(run.planning_session_id, page.comments)
     left = (one for one in page.comments if one.id not in used and one.ref not in refused)
     return page._replace(comments=tuple(left))
 
@@ -102,7 +102,7 @@ class RunWatch:
             stop.reason_code is StopCode.APPROVAL_NEEDED and run.stopped_in is not RunPhase.PLANNING
         ):
             self._decide_result()
-        elif said := unheard_words(self._workspace, run):
+        elif said := list_unheard(self._workspace, run):
             # It may stop again before anybody has heard them.
             key = f"tried {self._id} {' '.join(one.feedback_id for one in said)}"
             if stop.reason_code in _WITH_WORDS and self._watch.is_new(key):
@@ -129,8 +129,8 @@ class RunWatch:
             words = Text("{url} was merged, and nobody has approved it. Approve it where the run is, with "
                          "ringi review, or end the run with: ringi cancel {run}",
                          url=change.url, run=self._id)  # fmt: skip
-            if self._once(f"merged {change.number}", words):
-                line = literal(in_language(self.about.language)(words))
+            if self._say_once(f"merged {change.number}", words):
+                line = escape(in_language(self.about.language)(words))
                 add_to_progress(self._watch, self.about, [line])
 
     def _is_decided_here(self) -> bool:
@@ -148,16 +148,16 @@ class RunWatch:
         if change is not None and change.state is ChangeState.CLOSED:
             words = Text("{url} was closed: reopen it there, or end the run with: ringi cancel {run}",
                          url=change.url, run=run.run_id)  # fmt: skip
-            self._left_there(f"closed {change.number}")
-            self._once(f"closed {change.number}", words)
+            self._find_obstacle(f"closed {change.number}")
+            self._say_once(f"closed {change.number}", words)
             return False
         pushed = offer is not None and offer.pushed == offer.head
         if offer and change and pushed and change.head_commit != offer.head:
             there = change.head_commit[:COMMIT_SHOWN] or "?"
             words = Text("{branch} is at {commit} there, which this run did not push: nothing is approved",
                          branch=change.head_branch, commit=there)  # fmt: skip
-            if self._left_there(f"moved {change.head_commit}"):
-                self._once(f"moved {change.head_commit}", words)
+            if self._find_obstacle(f"moved {change.head_commit}"):
+                self._say_once(f"moved {change.head_commit}", words)
             return False
         if (change is None or not pushed or (offer and offer.left)) and self._offer():
             return False
@@ -166,10 +166,10 @@ class RunWatch:
         if change.base_branch != run.base_branch:  # who approves it like that is told why it does not count
             words = Text("{url} goes into {found} there: set it back to {base}, then approve it again",
                          url=change.url, found=change.base_branch, base=run.base_branch)  # fmt: skip
-            self._once(f"base {change.base_branch}", words)
+            self._say_once(f"base {change.base_branch}", words)
         return True
 
-    def _left_there(self, key: str) -> str:
+    def _find_obstacle(self, key: str) -> str:
         """Why nothing can be decided there, which the run and its comment say from now on."""
         offer = self.run.offer
         if not (offer and offer.left) or self._watch.is_new(f"{self._id} {key}"):
@@ -178,7 +178,7 @@ class RunWatch:
 
     def _requests(self) -> Iterator[Spoken]:
         """Requested changes that nobody has worked on yet."""
-        unheard = {one.ref for one in unheard_words(self._workspace, self.run)}
+        unheard = {one.ref for one in list_unheard(self._workspace, self.run)}
         asked = [
             one
             for one in newest_verdicts(self._page.reviews)
@@ -190,7 +190,7 @@ class RunWatch:
     def _approvals(self) -> Iterator[Spoken]:
         """Each yes to exactly what is offered; of another it is said once that it does nothing."""
         head = self._head
-        for said in yeses(self._watch, self.run, self.about, self._page, head):
+        for said in find_approvals(self._watch, self.run, self.about, self._page, head):
             digits = said.review.commit if said.review else said.command.words if said.command else ""
             if digits and head.startswith(digits):
                 yield said
@@ -226,7 +226,7 @@ class RunWatch:
         if found is None or found.is_expired:  # somebody has answered, or it is dropped
             self._go_on()
             return
-        for said in yeses(watch, self.run, self.about, self._page, found.digest):
+        for said in find_approvals(watch, self.run, self.about, self._page, found.digest):
             if said.command and found.digest.startswith(said.command.words):
                 approve_revision(watch.host, found, said)
                 words = Text("the revision of the plan approved by {who}", who=watch.who(said))
@@ -257,7 +257,7 @@ class RunWatch:
         offer = self.run.offer
         if offer is None or not offer.left:
             return ""
-        self._once(f"left {offer.left}", Text("{why}", why=offer.why_left))
+        self._say_once(f"left {offer.left}", Text("{why}", why=offer.why_left))
         return offer.left
 
     def reply(self) -> None:
@@ -276,13 +276,13 @@ class RunWatch:
             if said.remark is None or said.ref not in told or mark_line(mark) in ours:
                 continue
             if watch.is_new(mark):
-                made = _made_again(offer.head, changed=[step.tree for step in run.steps] != self._before)
+                made = _describe_result(offer.head, changed=[step.tree for step in run.steps] != self._before)
                 answer = in_language(self.about.language)(made)
                 watch.host.changes.answer(offer.number, said.remark, mark, answer)
                 words = Text("answered {who} in the thread", who=watch.who(said))
                 watch.say(self._id, _K.REPLIED, words, said)
 
-    def _once(self, key: str, words: Text) -> bool:
+    def _say_once(self, key: str, words: Text) -> bool:
         """Whether nobody was told before."""
         untold = self._watch.is_untold(f"{self._id} {key}")
         if untold:
@@ -291,7 +291,7 @@ class RunWatch:
         return untold
 
 
-def _made_again(commit: str, *, changed: bool) -> Text:
+def _describe_result(commit: str, *, changed: bool) -> Text:
     """Whether it is what somebody asked for, only they can say."""
     if changed:
         return Text("Made again with this: {commit}", commit=commit)
@@ -301,8 +301,12 @@ def _made_again(commit: str, *, changed: bool) -> Text:
 def _say_unclear(watch: ProjectWatch, run: Run, about: WatchTarget, page: ForgePage) -> None:
     """What was meant to decide something and does not, in the comment that the run has."""
     listener, item = watch.listener, about.terms.item
-    tried = [(said, words) for said in page.comments if (words := misread(said)) and listener.is_person(said)]
-    since = asked_since(watch, run, about.terms, page) if tried else ""
+    tried = [
+        (said, words)
+        for said in page.comments
+        if (words := explain_misread(said)) and listener.is_person(said)
+    ]
+    since = find_start(watch, run, about.terms, page) if tried else ""
     fresh = (
         (said, words)
         for said, words in tried

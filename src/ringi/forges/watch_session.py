@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from ringi.errors import BadAnswer, NotAsked, ReviewRefused, SessionFailed
-from ringi.forges.answers import ForgeAnswer, answers, heard, open_ids, read
+from ringi.forges.answers import ForgeAnswer, collect_answers, find_used_comments, open_ids, parse_comment
 from ringi.forges.approve_review import approve_session
 from ringi.forges.listen import ForgeCommand, Spoken, Verb
-from ringi.forges.misread_commands import misread, notes, tell
+from ringi.forges.misread_commands import explain_misread, format_notes, tell
 from ringi.forges.progress import DIGEST_SHOWN, mark_of, tell_session
 from ringi.forges.watch_project import NewsKind, ProjectWatch, WatchTarget
 from ringi.kernel.text import Text
@@ -47,28 +47,28 @@ class SessionWatch:
 
     def look(self) -> str:
         before = self._tool.get(self._id)
-        view = self._taken()
-        unclear = [] if isinstance(view.pending, ApprovedSession) else [*self._unclear(view)]
+        view = self._advance()
+        unclear = [] if isinstance(view.pending, ApprovedSession) else [*self._find_misread(view)]
         fresh = tell(self._watch, self._about, unclear)
         changed = self._tool.get(self._id) != before
         if changed or fresh or self._watch.is_new(f"progress {self._id}"):
-            tell_session(self._workspace, self._id, more=notes(self._about, unclear))
+            tell_session(self._workspace, self._id, more=format_notes(self._about, unclear))
         return view.pending.run_id if isinstance(view.pending, ApprovedSession) else ""
 
-    def _taken(self) -> SessionView:
+    def _advance(self) -> SessionView:
         """As far as what was said there goes: an answer may lead to the next question."""
-        view = self._worked(self._tool.view(self._id))
+        view = self._let_plan(self._tool.view(self._id))
         while True:
             now: SessionView | None = None
             if isinstance(view.pending, QuestionPending | DecisionPending):
-                now = self._answered()
+                now = self._take_answers()
             elif isinstance(view.pending, ApprovalPending):
-                now = self._decided()
+                now = self._take_decision()
             if now is None:
                 return view
-            view = self._worked(now)
+            view = self._let_plan(now)
 
-    def _worked(self, view: SessionView) -> SessionView:
+    def _let_plan(self, view: SessionView) -> SessionView:
         """Whoever plans goes on until a person is needed."""
         try:
             if isinstance(view.pending, AgentPending):
@@ -82,50 +82,50 @@ class SessionWatch:
             return self._tool.view(self._id)
         return view
 
-    def _since(self) -> str:
+    def _find_start(self) -> str:
         """Older words were in the request."""
-        began = self._watch.listener.began(self._spoken, self._about.mark)
+        began = self._watch.listener.find_start(self._spoken, self._about.mark)
         return began or self._tool.get(self._id).session.created_at
 
-    def _used(self) -> frozenset[str]:
-        return heard(self._workspace.store.events(self._id))
+    def _find_used(self) -> frozenset[str]:
+        return find_used_comments(self._workspace.store.events(self._id))
 
-    def _unused(self) -> Iterator[Spoken]:
+    def _list_unused(self) -> Iterator[Spoken]:
         """What people said that neither did anything nor was refused."""
-        watch, used, since = self._watch, self._used(), self._since()
-        refused = watch.refused(self._id, self._spoken)
+        watch, used, since = self._watch, self._find_used(), self._find_start()
+        refused = watch.find_refused(self._id, self._spoken)
         for said in self._spoken:
             fresh = said.at >= since and said.id not in used and said.ref not in refused
             if fresh and watch.listener.is_person(said):
                 yield said
 
-    def _unclear(self, view: SessionView) -> Iterator[tuple[Spoken, Text]]:
+    def _find_misread(self, view: SessionView) -> Iterator[tuple[Spoken, Text]]:
         """What somebody who may write tried to say since something was understood."""
-        used = self._used()
+        used = self._find_used()
         since = max((one.at for one in self._spoken if one.id in used), default="")
         asks = isinstance(view.pending, QuestionPending | DecisionPending)
         asked = open_ids(self._tool.get(self._id).session) if asks else ()
-        for said in self._unused():
-            words = misread(said, asked) if said.at >= since else None
+        for said in self._list_unused():
+            words = explain_misread(said, asked) if said.at >= since else None
             if words and self._watch.listener.counts(said.author):
                 yield said, words
 
     # ------------------------------------------------------------------ answers
 
-    def _answered(self) -> SessionView | None:
+    def _take_answers(self) -> SessionView | None:
         """None if what is asked now has no answer there yet."""
-        watch, refused = self._watch, self._watch.refused(self._id, self._spoken)
+        watch, refused = self._watch, self._watch.find_refused(self._id, self._spoken)
         said = {one.id: one for one in self._spoken if one.comment and one.ref not in refused}
         asked = open_ids(self._tool.get(self._id).session)
-        found = answers(
+        found = collect_answers(
             [one.comment for one in said.values() if one.comment and self._may_answer(one, asked)],
             asked,
-            since=self._since(),
-            used=self._used(),
+            since=self._find_start(),
+            used=self._find_used(),
             counts=watch.listener.writes,
         )
         view: SessionView | None = None
-        for given in _in_a_row(found, asked):
+        for given in _leading_answers(found, asked):
             by = said[given.comment.id]
             try:
                 view = self._give(given)
@@ -143,7 +143,7 @@ class SessionWatch:
             return False
         if not watch.listener.is_own(said.author):
             return True
-        if any(one.to in asked for one in read(said.comment)):
+        if any(one.to in asked for one in parse_comment(said.comment)):
             words = Text("{who} is the account that the run works with, and answers no questions",
                          who=watch.who(said))  # fmt: skip
             watch.ignore(self._id, said, words)
@@ -159,7 +159,7 @@ class SessionWatch:
 
     # ------------------------------------------------------------------ the plan
 
-    def _decided(self) -> SessionView | None:
+    def _take_decision(self) -> SessionView | None:
         watch, tool, digest = self._watch, self._tool, self._tool.request(self._id).digest
         for said, command in self._commands(digest):
             words = command.words
@@ -176,20 +176,20 @@ class SessionWatch:
                 why = Text("the approval is of {given}; the plan is now {digest}",
                            given=words[:DIGEST_SHOWN], digest=digest[:DIGEST_SHOWN])  # fmt: skip
                 watch.refuse(self._about, said, why)
-            elif self._approved(said):
+            elif self._approve(said):
                 return tool.view(self._id)
         return None
 
     def _commands(self, digest: str) -> Iterator[tuple[Spoken, ForgeCommand]]:
         """Each once for the plan that it can be about."""
-        for said in self._unused():
+        for said in self._list_unused():
             command = said.command
             if command is None or command.verb is Verb.OTHER:
                 continue
             if self._watch.is_new(f"{self._id} {said.ref} {digest}"):
                 yield said, command
 
-    def _approved(self, said: Spoken) -> bool:
+    def _approve(self, said: Spoken) -> bool:
         watch = self._watch
         try:
             run_id = approve_session(self._workspace, watch.host, self._id, said)
@@ -201,7 +201,7 @@ class SessionWatch:
         return True
 
 
-def _in_a_row(found: Sequence[ForgeAnswer], asked: Sequence[str]) -> Sequence[ForgeAnswer]:
+def _leading_answers(found: Sequence[ForgeAnswer], asked: Sequence[str]) -> Sequence[ForgeAnswer]:
     """From the first that is asked on; a comment that also answers what comes later waits as a whole."""
     pairs = zip(found, asked, strict=False)
     first = [one for one, _ in takewhile(lambda pair: pair[0].to == pair[1], pairs)]

@@ -22,12 +22,12 @@ from ringi.forges.document import ChangeState
 from ringi.forges.port import CodeHost, FileOnForge
 from ringi.forges.review_lookup import (
     NO_SUCH_REVIEW,
-    another_base,
-    no_access,
-    not_its_own,
-    objection,
+    look_up_yes,
     require,
-    said_there,
+    why_no_access,
+    why_objected,
+    why_other_base,
+    why_own_change,
 )
 from ringi.kernel.text import COMMIT_SHOWN, Text
 
@@ -72,20 +72,20 @@ class ForgeWitness:
         self._trees: dict[str, Files] = {}
 
     def confirm(self, review: ReviewProof, steps: Sequence[PathChange]) -> ConfirmedReview | None:
-        require(self._elsewhere(review))
+        require(self._why_elsewhere(review))
         with self._lock:
             plain = replace(review, step_commit="")
             if plain not in self._seen:
-                self._seen[plain] = self._looked_up(plain)
+                self._seen[plain] = self._look_up_once(plain)
             seen = self._seen[plain]
             if isinstance(seen, ReviewRefused):
                 raise ReviewRefused(why=seen.details["why"])
             if seen is None:
                 return None
-            require(self._unlike(seen, review.step_commit, steps))
+            require(self._why_other_files(seen, review.step_commit, steps))
         return ConfirmedReview(replace(seen.review, step_commit=review.step_commit), seen.net)
 
-    def _elsewhere(self, review: ReviewProof) -> Text | None:
+    def _why_elsewhere(self, review: ReviewProof) -> Text | None:
         there, here = review.project, self._project
         same = (there.kind, there.base_url, there.path.casefold())
         if same != (here.kind, here.base_url, here.path.casefold()):
@@ -97,7 +97,7 @@ class ForgeWitness:
             return NO_SUCH_REVIEW
         return None
 
-    def _looked_up(self, review: ReviewProof) -> _SeenReview | ReviewRefused | None:
+    def _look_up_once(self, review: ReviewProof) -> _SeenReview | ReviewRefused | None:
         if len(self._seen) >= MOST:
             return ReviewRefused(why=Text("more than {count} reviews are named; this one was not looked up",
                                           count=MOST))  # fmt: skip
@@ -109,7 +109,7 @@ class ForgeWitness:
             return ReviewRefused(why=NO_SUCH_REVIEW)
 
     def _look_up(self, host: CodeHost, review: ReviewProof) -> _SeenReview | None:
-        found = said_there(host, review)
+        found = look_up_yes(host, review)
         if review.how is ReviewHow.COMMENT and found.named != review.commit:
             # Whoever may push could look for another commit that begins like that.
             return None
@@ -117,11 +117,11 @@ class ForgeWitness:
         change = host.changes.change(number)
         if change.state is ChangeState.CLOSED:
             raise ReviewRefused(why=Text("the change was closed"))
-        require(another_base(host, change, review.base, found.at))
-        require(not_its_own(change, found.author))
-        require(no_access(host, found.author))
-        require(objection(host, number, review.commit))
-        commits = _in_a_row(host, list(host.changes.commits(number)), review.commit)
+        require(why_other_base(host, change, review.base, found.at))
+        require(why_own_change(change, found.author))
+        require(why_no_access(host, found.author))
+        require(why_objected(host, number, review.commit))
+        commits = _line_up(host, list(host.changes.commits(number)), review.commit)
         before, after = (self._files(host, commit) for commit in (commits[0], commits[-1]))
         net = {
             path: PathChange(path, _at(before, path), _at(after, path))
@@ -133,7 +133,9 @@ class ForgeWitness:
         )
         return _SeenReview(confirmed, commits, net)
 
-    def _unlike(self, seen: _SeenReview, step_commit: str, steps: Sequence[PathChange]) -> Text | None:
+    def _why_other_files(
+        self, seen: _SeenReview, step_commit: str, steps: Sequence[PathChange]
+    ) -> Text | None:
         """Whether the commit of the step changes its files as the note says."""
         if step_commit not in seen.commits[1:]:
             return Text("the change does not have commit {id}", id=step_commit[:COMMIT_SHOWN])
@@ -151,7 +153,7 @@ class ForgeWitness:
         return self._trees[commit]
 
 
-def _in_a_row(host: CodeHost, commits: list[str], head: str) -> tuple[str, ...]:
+def _line_up(host: CodeHost, commits: list[str], head: str) -> tuple[str, ...]:
     """The commit that the change begins from, and its own up to the approved one, each on the one before."""
     if head not in commits or len(commits) > _MOST_COMMITS:
         raise ReviewRefused(why=Text("the change does not have commit {id}", id=head[:COMMIT_SHOWN]))

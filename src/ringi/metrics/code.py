@@ -88,9 +88,9 @@ def syntax_of(history: Store, plans: Iterable[Generated]) -> Syntax:
         by_language[language].append(made)
     files = broken = 0
     for language, found in by_language.items():
-        wrong = [made for made, bad in zip(found, _broken(language, found), strict=True) if bad]
+        wrong = [made for made, bad in zip(found, _find_broken(language, found), strict=True) if bad]
         seen = [_CodeFile(made.before, None) for made in wrong if made.before is not None]
-        already = sum(_broken(language, seen))
+        already = sum(_find_broken(language, seen))
         files += len(found) - already
         broken += len(wrong) - already
     return Syntax(files, broken, unknown, whole)
@@ -115,7 +115,7 @@ def _files(history: Store, plans: Iterable[Generated]) -> Iterator[tuple[str, _C
                 continue
             data = _after(history, spec, spec.after)
             fits = data is not None and len(data) <= _LARGEST
-            before = _kept(history, spec.before)
+            before = _read_kept(history, spec.before)
             yield language, _CodeFile(data, before) if data is not None and fits else None
 
 
@@ -127,30 +127,30 @@ def _after(history: Store, spec: ActionSpecExt, after: FileState) -> bytes | Non
             return content
         if (kept := history.get_bytes(after.sha256)) is not None:
             return kept
-        before = {file.path: _kept(history, file.before) for file in spec.touched}
+        before = {file.path: _read_kept(history, file.before) for file in spec.touched}
         made = outcome(parse_patch(content), before.get)
         return next((one.after for one in made if one.path == spec.base.path), None)
     except (RingiError, Invalid):
         return None
 
 
-def _kept(history: Store, before: FileState | None) -> bytes | None:
+def _read_kept(history: Store, before: FileState | None) -> bytes | None:
     return history.get_bytes(before.sha256) if before and not before.folder else None
 
 
 # ---------------------------------------------------------------------------------------- by language
 
 
-def _broken(language: str, files: Sequence[_CodeFile]) -> list[bool]:
+def _find_broken(language: str, files: Sequence[_CodeFile]) -> list[bool]:
     if language == _PYTHON:
-        return _broken_python([made.after for made in files])
+        return _find_broken_python([made.after for made in files])
     if parse := _PARSERS.get(language):
-        return [_refused(parse, made.after) for made in files]
+        return [_is_refused(parse, made.after) for made in files]
     sources = [SourceContent(str(at), made.after) for at, made in enumerate(files)]
     return [parser.is_partial(found) for _, found in parser.extractor(language)(sources)]
 
 
-def _refused(parse: Callable[[bytes], None], data: bytes) -> bool:
+def _is_refused(parse: Callable[[bytes], None], data: bytes) -> bool:
     try:
         parse(data)
     except (ValueError, RecursionError, MemoryError):
@@ -158,9 +158,9 @@ def _refused(parse: Callable[[bytes], None], data: bytes) -> bool:
     return False
 
 
-def _broken_python(files: Sequence[bytes]) -> list[bool]:
+def _find_broken_python(files: Sequence[bytes]) -> list[bool]:
     """The fast scanner first; Python's own parser has the last word."""
-    sources = [python.decoded(data) for data in files]
+    sources = [python.decode(data) for data in files]
     fitting = [at for at, one in enumerate(sources) if isinstance(one, str) and python.fits(one)]
     fine = set()
     if fitting:

@@ -208,7 +208,7 @@ class Metrics(Versioned, frozen=True, kw_only=True):
         return next(one for group in self.groups for one in group.figures if one.name is name)
 
 
-def met(value: float | None, target: str) -> bool | None:
+def meets(value: float | None, target: str) -> bool | None:
     """None if there is no value or no target. A bare number is the least that is good."""
     if value is None or not target:
         return None

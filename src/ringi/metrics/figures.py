@@ -15,7 +15,7 @@ from ringi.engine.levels import EXPECTED
 from ringi.kernel.text import Text
 from ringi.metrics.code import Syntax
 from ringi.metrics.coverage import Coverage, NoCoverage
-from ringi.metrics.document import Basis, Figure, FigureName, Group, GroupName, TaskFigures, Unit, met
+from ringi.metrics.document import Basis, Figure, FigureName, Group, GroupName, TaskFigures, Unit, meets
 from ringi.metrics.people import PeopleFacts, PlanCounts
 from ringi.metrics.tasks import (
     ACTIONS,
@@ -83,7 +83,7 @@ class Figures:
             of=of,
             basis=basis,
             target=target,
-            met=met(value, target),
+            met=meets(value, target),
             measure=self._words(name, "measure"),
             calculation=self._words(name, "calculation"),
             shown_in=self._words(name, "unit"),
@@ -133,7 +133,7 @@ def spread(values: Sequence[float]) -> dict[str, float | None]:
     return {"median": round(statistics.median(ranked), _DIGITS), "p90": round(ranked[at], _DIGITS)}
 
 
-def _ended(tasks: Iterable[MeasuredTask]) -> list[MeasuredTask]:
+def _select_ended(tasks: Iterable[MeasuredTask]) -> list[MeasuredTask]:
     return [task for task in tasks if task.outcome is not Outcome.OPEN]
 
 
@@ -142,12 +142,12 @@ def _steps(tasks: Iterable[MeasuredTask]) -> list[TaskStep]:
 
 
 def planning(make: Figures, tasks: Sequence[MeasuredTask]) -> Group:
-    ended = _ended(tasks)
+    ended = _select_ended(tasks)
     completed = [task for task in ended if task.outcome is Outcome.COMPLETED]
     counted = [(task.level, count) for task in tasks for count in task.subtasks]
     fitting = [EXPECTED[level][0] <= count <= EXPECTED[level][1] for level, count in counted]
     alike, compared = _granularity(tasks)
-    right, placed = _placed(tasks)
+    right, placed = _count_placed(tasks)
     return Group(
         GroupName.PLANNING,
         (
@@ -179,7 +179,7 @@ def _granularity(tasks: Iterable[MeasuredTask]) -> tuple[int, int]:
     return alike, compared
 
 
-def _placed(tasks: Sequence[MeasuredTask]) -> tuple[int, int]:
+def _count_placed(tasks: Sequence[MeasuredTask]) -> tuple[int, int]:
     """Steps for which no dependency was missing, of those that are done, and of planned subtasks."""
     steps = [step for step in _steps(tasks) if step.lines or step.misplaced]
     planned = sum(task.decomposed for task in tasks)
@@ -195,7 +195,7 @@ def time(make: Figures, tasks: Sequence[MeasuredTask]) -> Group:
     def of_phase(phase: TaskPhase) -> list[float]:
         return [task.phases[phase].seconds for task in tasks if task.phases[phase].seconds]
 
-    def asked(purposes: Iterable[str]) -> list[float]:
+    def seconds_for(purposes: Iterable[str]) -> list[float]:
         wanted = set(map(str, purposes))
         found = ([used.duration_sec for name, used in t.purposes.items() if name in wanted] for t in tasks)
         return [sum(one) for one in found if one]
@@ -210,9 +210,9 @@ def time(make: Figures, tasks: Sequence[MeasuredTask]) -> Group:
             mean(_F.EXECUTION_TIME, of_phase(TaskPhase.EXECUTION)),
             mean(_F.REFLECTION_TIME, of_phase(TaskPhase.REFLECTION)),
             mean(_F.TOTAL_TIME, [task.used.seconds for task in completed]),
-            mean(_F.GOAL_TIME, asked(GOAL)),
-            mean(_F.DECOMPOSITION_TIME, asked(DECOMPOSITION)),
-            mean(_F.ACTIONS_TIME, asked(ACTIONS)),
+            mean(_F.GOAL_TIME, seconds_for(GOAL)),
+            mean(_F.DECOMPOSITION_TIME, seconds_for(DECOMPOSITION)),
+            mean(_F.ACTIONS_TIME, seconds_for(ACTIONS)),
             *(
                 mean(name, [task.used.seconds for task in completed if task.level is level])
                 for level, name in _TIMES.items()
@@ -298,7 +298,7 @@ def quality(
     syntax: Syntax,
     coverage: Coverage | NoCoverage,
 ) -> Group:
-    ended = _ended(tasks)
+    ended = _select_ended(tasks)
     completed = [task for task in ended if task.outcome is Outcome.COMPLETED]
     settled = [step for step in _steps(tasks) if step.errors and step.settled]
     errors = sum(step.errors for step in settled)
@@ -374,7 +374,7 @@ def people(make: Figures, tasks: Sequence[MeasuredTask], read: PeopleFacts, plan
     )
 
 
-def plotted(task: MeasuredTask) -> TaskFigures:
+def plot(task: MeasuredTask) -> TaskFigures:
     used = task.used
     return TaskFigures(
         task=task.id,

@@ -15,7 +15,7 @@ from ringi.metrics import figures
 from ringi.metrics.code import syntax_of
 from ringi.metrics.coverage import NoCoverage, read_report
 from ringi.metrics.document import Metrics
-from ringi.metrics.people import PeopleFacts, PlanCounts, count_plans, read_events, shown_reasons
+from ringi.metrics.people import PeopleFacts, PlanCounts, count_plans, mask_reasons, read_events
 from ringi.metrics.tasks import MeasuredTask, Prices, tasks_of
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def measure(
             figures.people(make, tasks, read, plans),
         ),
         agents=tuple(replace(agent, agent=mask(agent.agent)[:_LONGEST_NAME]) for agent in plans.agents),
-        reasons=() if confidential else tuple(shown_reasons(read.said_no, plans.names, mask)),
-        tasks=tuple(figures.plotted(task) for task in tasks[-figures.MOST_TASKS :]),
+        reasons=() if confidential else tuple(mask_reasons(read.said_no, plans.names, mask)),
+        tasks=tuple(figures.plot(task) for task in tasks[-figures.MOST_TASKS :]),
         days=read.days,
     )
 

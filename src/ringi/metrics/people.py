@@ -13,7 +13,7 @@ from ringi.ledger.event import Actor, Event, EventKind
 from ringi.ledger.subject import short
 from ringi.metrics.code import Generated
 from ringi.metrics.document import AgentFigures, Day, Reason
-from ringi.metrics.tasks import between
+from ringi.metrics.tasks import seconds_between
 from ringi.plans.document import PlanDocument
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class _Events:
         if proof and proof.kind is ProofKind.GRANT:
             day["granted"] += 1  # nobody decided
             return
-        seconds = between(waited, event.at) if waited else None
+        seconds = seconds_between(waited, event.at) if waited else None
         self._decisions.append(TimedDecision(event.at, yes=True, seconds=seconds))
 
     def _refuse(self, event: Event) -> None:
@@ -153,7 +153,7 @@ class _Events:
         waited = self._waits.pop(subject, None)
         if event.at < self._since:
             return
-        seconds = between(waited, event.at) if waited else None
+        seconds = seconds_between(waited, event.at) if waited else None
         self._decisions.append(TimedDecision(event.at, yes=False, seconds=seconds))
         self._rejects[subject] += 1
         self._days[event.at[:_DAY]]["rejected"] += 1
@@ -187,7 +187,7 @@ class _Events:
         )
 
 
-def shown_reasons(
+def mask_reasons(
     said: Iterable[Reason], names: dict[str, str], mask: Callable[[str], str]
 ) -> Iterator[Reason]:
     """With names that people type, masked before they are cut: half of a secret would not be recognised."""

@@ -233,7 +233,7 @@ class _TaskReader:
         parts += [part for run in chain for part in self._run_used(run)]
         parts += [part for one in processes for part in self._process_used(one)]
         revisions = len(chain) - 1 + sum(map(_rejects, sessions)) + sum(one.revised for one in processes)
-        serial, wall = self._clocked(processes)
+        serial, wall = self._clock(processes)
         plans = [self._history.runs.plan(run.run_id) for run in chain]
         task = MeasuredTask(
             id=newest.run_id,
@@ -245,7 +245,7 @@ class _TaskReader:
             phases=_by_phase(parts),
             subtasks=tuple(len(plan.steps) for plan in plans if plan),
             steps=tuple(tuple(self._steps(run, outcome)) for run in chain),
-            reflections=(*self._judged(chain), *_reflected(processes)),
+            reflections=(*self._judge_tokens(chain), *_reflection_tokens(processes)),
             purposes=_purposes(sessions),
             serial_sec=serial,
             wall_sec=wall,
@@ -277,8 +277,8 @@ class _TaskReader:
         subtasks = process.plan.subtasks
         parents = {one.parent for one in subtasks}
         leaves = [one for one in subtasks if one.id not in parents]
-        serial, wall = self._clocked([process])
-        errors = self._failed([process])
+        serial, wall = self._clock([process])
+        errors = self._count_failed([process])
         step = TaskStep(
             done, 0, granted=False, committed=False, misplaced=False, errors=errors,
             settled=outcome is not Outcome.OPEN, findings={},
@@ -293,10 +293,10 @@ class _TaskReader:
             phases=_by_phase(self._process_used(process)),
             subtasks=(len(leaves),) if leaves else (),
             steps=((step,),) if errors else (),
-            reflections=tuple(_reflected([process])),
+            reflections=tuple(_reflection_tokens([process])),
             purposes={},
             decomposed=len(leaves) if len(leaves) > 1 else 0,
-            found=_found(leaves, subtasks) if len(leaves) > 1 else 0,
+            found=_count_found(leaves, subtasks) if len(leaves) > 1 else 0,
             serial_sec=serial,
             wall_sec=wall,
         )
@@ -340,7 +340,7 @@ class _TaskReader:
         uncounted = by_model and bool(taken) and not spent.calls
         asked = not by_model or bool(taken)
         return Used(
-            seconds=between(attempt.started_at, attempt.ended_at) or spent.seconds,
+            seconds=seconds_between(attempt.started_at, attempt.ended_at) or spent.seconds,
             calls=spent.calls,
             unknown_calls=int(not by_model or uncounted),
             input_tokens=spent.input_tokens,
@@ -355,7 +355,7 @@ class _TaskReader:
         )
 
     def _process_used(self, process: Process) -> list[tuple[TaskPhase, Used]]:
-        acted = self._clocked([process])[1]
+        acted = self._clock([process])[1]
         found = []
         for phase, spent in (
             (TaskPhase.PLANNING, process.planning),
@@ -382,7 +382,7 @@ class _TaskReader:
             )
         return found
 
-    def _clocked(self, processes: Iterable[Process]) -> tuple[float, float]:
+    def _clock(self, processes: Iterable[Process]) -> tuple[float, float]:
         """What the actions took one after the other, and as they ran."""
         serial = wall = 0.0
         for process in processes:
@@ -412,15 +412,15 @@ class _TaskReader:
                 granted=bool(state.grant),
                 committed=bool(state.commit),
                 misplaced=any(_code(one) in {StopCode.OUT_OF_SCOPE, CONFLICT} for one in said),
-                errors=sum(map(_is_error, said)) + self._failed(in_process[state.step_id]),
+                errors=sum(map(_is_error, said)) + self._count_failed(in_process[state.step_id]),
                 settled=recovered or outcome is not Outcome.OPEN,
                 findings=_findings(state),
             )
 
-    def _failed(self, processes: Iterable[Process]) -> int:
+    def _count_failed(self, processes: Iterable[Process]) -> int:
         return sum(_went_wrong(record) for one in processes for record in self._actions(one.process_id))
 
-    def _judged(self, chain: Sequence[Run]) -> Iterator[int]:
+    def _judge_tokens(self, chain: Sequence[Run]) -> Iterator[int]:
         """Turns of a model that judges a step, if it is known what of it is material."""
         for attempt in (one for run in chain for step in run.steps for one in step.attempts):
             if _OF_ROLE[attempt.role] is TaskPhase.REFLECTION and attempt.spent.calls:
@@ -454,7 +454,7 @@ def _purposes(sessions: Iterable[StoredSession]) -> dict[str, TokenUsage]:
     return found
 
 
-def _reflected(processes: Iterable[Process]) -> Iterator[int]:
+def _reflection_tokens(processes: Iterable[Process]) -> Iterator[int]:
     """As many as there were, each with the average: the ledger has their sum."""
     for process in processes:
         spent, calls = process.reflection, process.reflection.calls
@@ -463,7 +463,7 @@ def _reflected(processes: Iterable[Process]) -> Iterator[int]:
             yield from [round(beside / calls)] * calls
 
 
-def _found(leaves: Sequence[Subtask], subtasks: Sequence[Subtask]) -> int:
+def _count_found(leaves: Sequence[Subtask], subtasks: Sequence[Subtask]) -> int:
     order = ordered(subtasks)
     if not isinstance(order, Order):
         return len(order.tasks & {one.id for one in leaves})
@@ -490,7 +490,7 @@ def _findings(state: StepState) -> dict[str, int]:
     return {role: count for role, count in found.items() if count}
 
 
-def between(began: str, ended: str) -> float:
+def seconds_between(began: str, ended: str) -> float:
     """Seconds; 0 if one is unknown."""
     try:
         return max(0.0, (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds())

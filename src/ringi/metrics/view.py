@@ -153,7 +153,7 @@ def aim(figure: Figure) -> str:
 def basis(figure: Figure) -> Text | str:
     if figure.value is None:
         return restore_text(figure.note) if figure.note else _unknown(figure)
-    counted = _counted(figure.basis, number(figure.of))
+    counted = _count(figure.basis, number(figure.of))
     for note in filter(None, (_unknown(figure), restore_text(figure.note) if figure.note else "")):
         counted = Text("{counted}, {note}", counted=counted, note=note)
     return counted
@@ -170,7 +170,7 @@ def _unknown(figure: Figure) -> Text | str:
     return Text("not known: {count}", count=count)
 
 
-def _counted(of: Basis, count: str) -> Text:
+def _count(of: Basis, count: str) -> Text:
     """The number comes last, so that one and many need no words of their own."""
     return {
         Basis.TASKS: Text("tasks: {count}", count=count),

@@ -134,7 +134,7 @@ def _files(
     for change in subject.changes:
         if not change.folder:
             net[change.path] = net.get(change.path, (change.before, None))[0], change.after
-    published = repository.published(sorted(net)) if net else frozenset()
+    published = repository.filter_tracked(sorted(net)) if net else frozenset()
     net = {path: sides for path, sides in sorted(net.items()) if path in published}
     held = {
         path: [known[side.sha256] for side in sides if side and side.sha256 in known]
@@ -142,7 +142,7 @@ def _files(
     }
     ids = {
         (path, codec.digest(data)): blob
-        for path, blobs in repository.stored(held).items()
+        for path, blobs in repository.blob_ids(held).items()
         for data, blob in zip(held[path], blobs, strict=True)
     }
 

@@ -18,7 +18,7 @@ from ringi.policy.files import critical_files, mutable_state_files
 from ringi.project.analysis import dependencies_of
 from ringi.project.dependencies import analyser, is_final
 from ringi.project.diagnose import DiagnosedTree, commands_of, diagnose
-from ringi.project.diagnostics import merged
+from ringi.project.diagnostics import merge
 from ringi.project.state import Diagnostic, EditorState, Gap, GapCode, ProjectState, StateSource, Unsaved
 from ringi.tree.snapshot import Listing, Snapshot, Snapshots
 
@@ -95,7 +95,7 @@ def capture(
         captured_at=milliseconds(workspace.clock.now()),
         source=StateSource.EDITOR if editor else StateSource.WORKSPACE,
         files=listing.files,
-        diagnostics=merged([diagnosed.diagnostics, ours]),
+        diagnostics=merge([diagnosed.diagnostics, ours]),
         dependencies=dependencies,
         critical_files=critical_files(paths, risk.critical),
         mutable_state_files=mutable_state_files(paths, risk.mutable),

@@ -75,7 +75,7 @@ _SENTENCE: Final = lazy_pattern(r"(?<=[.!?])\s+|(?<=[。！？])")  # noqa: RUF0
 
 
 def readme_of(source: ProjectSource) -> str:
-    return next(source.named(*_README), "")
+    return next(source.find(*_README), "")
 
 
 def about(source: ProjectSource) -> str:
@@ -134,7 +134,7 @@ def _cut(words: str) -> str:
 
 def rules_of(source: ProjectSource) -> tuple[str, ...]:
     """Files with rules for contributors and agents, the most specific first."""
-    named = source.named(*_RULES)
+    named = source.find(*_RULES)
     cursor = (path for path in source.paths if path.startswith(_CURSOR))
     return tuple(dict.fromkeys((*named, *cursor)))[:_MOST_RULES]
 
@@ -142,7 +142,7 @@ def rules_of(source: ProjectSource) -> tuple[str, ...]:
 def changelog_of(source: ProjectSource) -> str:
     """Its path; with a slash at the end, a folder to which every change adds a file."""
     folders = (found[1] or found[2] for path in source.paths if (found := _FRAGMENTS.fullmatch(path)))
-    logs = (path for path in source.named(*_CHANGES) if not _is_elsewhere(source.read(path)))
+    logs = (path for path in source.find(*_CHANGES) if not _is_elsewhere(source.read(path)))
     return next(folders, "") or next(logs, "")
 
 

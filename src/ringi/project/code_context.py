@@ -19,8 +19,15 @@ from ringi.policy.files import is_credential
 from ringi.policy.globs import globs
 from ringi.project.code_index import corpus_of
 from ringi.project.context import Gathered, ProjectFacts
-from ringi.project.gather import RequestedFile, context_of, found_files, pages, project_facts, ranked_by
-from ringi.project.outline import numbered
+from ringi.project.gather import (
+    RequestedFile,
+    add_named,
+    compose_pages,
+    context_of,
+    list_found,
+    project_facts,
+)
+from ringi.project.outline import number_lines
 from ringi.project.relevant_files import Ranked, rank
 from ringi.project.source import ProjectSource
 from ringi.tree.file_state import StateFile
@@ -81,8 +88,8 @@ class SnapshotContext:
     ) -> Gathered:
         view, budget = self._now(tuple(about)), self._tokens if tokens is None else tokens
         ranked = rank(request, view.corpus, _LIMIT if limit is None else limit)
-        ranked = ranked_by(view.source, ranked, request)
-        facts = replace(view.facts, found=found_files(ranked))
+        ranked = add_named(view.source, ranked, request)
+        facts = replace(view.facts, found=list_found(ranked))
         if limit is None:
             # Shown because there is room, not because the request is about them.
             ranked = [*ranked, *view.rest(ranked, budget)]
@@ -102,7 +109,7 @@ class SnapshotContext:
                 asked.append(page)
             else:
                 missing.append((name, view.why_not(page.path)))
-        return pages(view.source, asked, missing, self._tokens if tokens is None else tokens)
+        return compose_pages(view.source, asked, missing, self._tokens if tokens is None else tokens)
 
     def has(self, path: str, line: int = 0) -> bool:
         view = self._view or self._now()
@@ -175,7 +182,9 @@ class _View:
         if len(ranked) < len(self.source.kinds):
             return False
         shown = frozenset(text.splitlines())
-        return all(shown.issuperset(numbered(self.source.read(path)).values()) for path in self.source.paths)
+        return all(
+            shown.issuperset(number_lines(self.source.read(path)).values()) for path in self.source.paths
+        )
 
     def rest(self, ranked: Sequence[Ranked], budget: int) -> list[Ranked]:
         """All other files, if the project is so small that it can be shown whole."""
@@ -218,7 +227,7 @@ class _View:
 
     def _lines(self, path: str) -> tuple[str, ...]:
         data = self._data(self.files[path])
-        text = decoded(data) if len(data) <= _LARGEST else ""
+        text = decode(data) if len(data) <= _LARGEST else ""
         if "\0" in text[:_TEXT_SAMPLE]:
             return ()
         lines = self._mask(text.replace("\r\n", "\n")).split("\n")
@@ -239,7 +248,7 @@ class _View:
         return self._snapshots.read(self._snapshot, file.path)
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """By its byte order mark, as UTF-8, or as its first lines declare; what cannot be decoded is escaped."""
     for mark, name in _BOMS.items():
         if data.startswith(mark):

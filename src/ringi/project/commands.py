@@ -59,7 +59,7 @@ def test_commands(source: ProjectSource, rules: tuple[str, ...]) -> tuple[str, .
     found: dict[str, None] = {}
     for look in sorted(_LOOKS, key=lambda look: look is _package and _is_python(source)):
         found |= dict.fromkeys(look(source))
-    found = found or dict.fromkeys(_checked(source))
+    found = found or dict.fromkeys(_ci_commands(source))
     said = "\n".join(line for path in rules for line in source.read(path))
     places = {command: at for command in found if (at := said.find(command)) >= 0}
     return tuple(sorted(found, key=lambda command: places.get(command, len(said))))[:_MOST]
@@ -104,8 +104,8 @@ def _scripts(text: str) -> Mapping[str, Any]:
 
 
 def _own_scripts(source: ProjectSource) -> Iterator[str]:
-    yield from (path if "/" in path else f"./{path}" for path in list(source.named(*_SCRIPTS))[:1])
-    yield from (f"python {path}" for path in list(source.named(*_RUN_TESTS))[:1])
+    yield from (path if "/" in path else f"./{path}" for path in list(source.find(*_SCRIPTS))[:1])
+    yield from (f"python {path}" for path in list(source.find(*_RUN_TESTS))[:1])
 
 
 def _python(source: ProjectSource) -> Iterator[str]:
@@ -146,11 +146,11 @@ def _matching(source: ProjectSource, pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in source.top)
 
 
-def _checked(source: ProjectSource) -> Iterator[str]:
+def _ci_commands(source: ProjectSource) -> Iterator[str]:
     """What the project's CI runs."""
     flows = (path for path in source.paths if path.startswith(_WORKFLOWS))
     workflows = [path for path in flows if path.endswith((".yml", ".yaml"))]
-    for path in (*workflows[:_MOST_CI], *source.named(*_CI_FILES)):
+    for path in (*workflows[:_MOST_CI], *source.find(*_CI_FILES)):
         for found in _CI.finditer("\n".join(source.read(path))):
             if not _NO_TEST.search(found[1]):
                 yield " ".join(found[1].split())

@@ -52,7 +52,7 @@ class _Taken:
             yield from (self.section.lines[number] for number in sorted(self.numbers))
 
 
-def composed(sections: Sequence[ContextSection], budget: int) -> str:
+def compose(sections: Sequence[ContextSection], budget: int) -> str:
     """At most `budget` tokens; every line ends with a newline."""
     taken = [_Taken(section, int(section.share * budget)) for section in sections]
     left = budget

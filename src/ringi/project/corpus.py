@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ringi.project.context import Definition
-from ringi.project.index import Blob, Index, postings, starts
+from ringi.project.index import Blob, Index, first_chunks, unpack_postings
 from ringi.project.kinds import kinds_of
-from ringi.project.words import counted
+from ringi.project.words import count_terms
 
 
 def path_terms(path: str) -> set[str]:
-    return set(counted(path.rpartition(".")[0] or path))
+    return set(count_terms(path.rpartition(".")[0] or path))
 
 
 class BlobPlace(NamedTuple):
@@ -40,7 +40,7 @@ class Corpus:
         for at, segment in enumerate(self.segments):
             chunks, blobs = array("i"), array("i")
             sizes = memoryview(segment.lengths).cast("I")
-            for blob, start in zip(segment.blobs, starts(segment), strict=True):
+            for blob, start in zip(segment.blobs, first_chunks(segment), strict=True):
                 count = blob.count
                 doc = -1
                 if blob.key in wanted and blob.key not in numbers:
@@ -56,7 +56,7 @@ class Corpus:
     def hits(self, at: int, term: str, often: dict[int, int]) -> Iterator[tuple[int, int]]:
         """The chunks of one segment that have the term, and how often; counts it for each document too."""
         docs = self.docs[at]
-        for chunk, number in postings(self.segments[at].text.get(term, b"")):
+        for chunk, number in unpack_postings(self.segments[at].text.get(term, b"")):
             if (doc := docs[chunk]) >= 0:
                 often[doc] = often.get(doc, 0) + number
                 yield chunk, number

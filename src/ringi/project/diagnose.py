@@ -23,7 +23,7 @@ from ringi.project.diagnostics import (
     Format,
     ParsedDiagnostics,
     Unparsed,
-    merged,
+    merge,
     parse,
 )
 from ringi.project.state import Diagnostic, Gap, GapCode
@@ -93,7 +93,7 @@ def diagnose(
         for command in dict.fromkeys(commands):
             if not command.trusted:
                 gaps.append(Gap(GapCode.UNTRUSTED, command.text))
-            elif known := cached(workspace, basis.snapshot_id, command.text):
+            elif known := read_cached(workspace, basis.snapshot_id, command.text):
                 found.append(known)
             else:
                 on_command(command.text)
@@ -104,7 +104,7 @@ def diagnose(
                 else:
                     _keep(_cache_file(workspace, basis.snapshot_id, command.text), kept, most_kept)
     outside = sum(kept.outside for kept in found)
-    return Diagnosed(merged(kept.diagnostics for kept in found), tuple(gaps), outside)
+    return Diagnosed(merge(kept.diagnostics for kept in found), tuple(gaps), outside)
 
 
 # One command.
@@ -151,12 +151,10 @@ def _run(
         source=_program(command),
         limits=limits,
     )
-    return _judged(ran, parsed)
+    return _judge(ran, parsed)
 
 
-def _judged(
-    ran: CommandResult, parsed: ParsedDiagnostics | Unparsed
-) -> tuple[CachedDiagnostics, Text | None]:
+def _judge(ran: CommandResult, parsed: ParsedDiagnostics | Unparsed) -> tuple[CachedDiagnostics, Text | None]:
     """A checker that finds something usually exits with a code other than 0; a broken one prints nothing."""
     ended = Text("exit code {code}: {words}", code=ran.exit_code, words=_last_words(ran))
     if isinstance(parsed, Unparsed):
@@ -190,7 +188,7 @@ def _program(command: str) -> str:
 # The cache key: the snapshot, the command and the settings that matter to it.
 
 
-def cached(workspace: Workspace, snapshot_id: str, command: str) -> CachedDiagnostics | None:
+def read_cached(workspace: Workspace, snapshot_id: str, command: str) -> CachedDiagnostics | None:
     try:
         data = _cache_file(workspace, snapshot_id, command).read_bytes()
         return codec.decode_own(data, CachedDiagnostics, "diagnostics")

@@ -105,7 +105,7 @@ class _UnreadableOutput(Exception):
         self.why = why
 
 
-def _decoded(data: bytes, kind: type[T]) -> T:
+def _decode(data: bytes, kind: type[T]) -> T:
     """JSON decoded into `kind`; other fields are skipped."""
     if data.count(b"{") + data.count(b"[") > _MAX_OBJECTS:
         raise _UnreadableOutput(Text("it has more than {limit} values", limit=_MAX_OBJECTS))
@@ -130,12 +130,12 @@ def parse(
     if max(len(output), len(errors)) > limits.output_bytes:
         return Unparsed(Text("it printed more than {limit} bytes", limit=limits.output_bytes))
     try:
-        return _placed(_found(output.removeprefix(_BOM), errors, form, source), place, limits)
+        return _place(_read_places(output.removeprefix(_BOM), errors, form, source), place, limits)
     except _UnreadableOutput as error:
         return Unparsed(error.why)
 
 
-def merged(parts: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
+def merge(parts: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
     """All of them, each once, in a fixed order."""
     return tuple(sorted({one for part in parts for one in part}, key=_order))
 
@@ -145,7 +145,7 @@ def _order(one: Diagnostic) -> tuple[object, ...]:
     return one.file, *place, one.severity, one.code, one.message, one.source
 
 
-def _found(output: bytes, errors: bytes, form: Format, source: str) -> Iterator[_Found]:
+def _read_places(output: bytes, errors: bytes, form: Format, source: str) -> Iterator[_Found]:
     # gcc writes its SARIF to standard error.
     document = output if output.strip() else errors
     match _guess(document) if form is Format.AUTO else form:
@@ -167,7 +167,7 @@ def _guess(output: bytes) -> Format:
     return Format.LINES
 
 
-def _placed(found: Iterable[_Found], place: CheckPlace, limits: DiagnosticLimits) -> ParsedDiagnostics:
+def _place(found: Iterable[_Found], place: CheckPlace, limits: DiagnosticLimits) -> ParsedDiagnostics:
     diagnostics: set[Diagnostic] = set()
     outside = 0
     for count, one in enumerate(found):
@@ -178,13 +178,13 @@ def _placed(found: Iterable[_Found], place: CheckPlace, limits: DiagnosticLimits
         if file is None:
             outside += 1
             continue
-        line, column = _counted(one.line), _counted(one.column)
+        line, column = _limit(one.line), _limit(one.column)
         message = one.message.strip() or one.code
         diagnostics.add(Diagnostic(file, message, line, column, one.severity, one.code, one.source))
-    return ParsedDiagnostics(merged([diagnostics]), outside)
+    return ParsedDiagnostics(merge([diagnostics]), outside)
 
 
-def _counted(number: int | None) -> int | None:
+def _limit(number: int | None) -> int | None:
     return number if number is not None and 0 < number <= _MAX_LINE else None
 
 
@@ -214,11 +214,11 @@ def _lines(data: bytes, source: str) -> Iterator[_Found]:
     for line in _LINE.finditer(data):
         file = line["file"].decode("utf-8", "replace")
         number, column = line["line"] or line["row"], line["column"] or line["place"]
-        severity, code, message = _read(line["message"].decode("utf-8", "replace").strip())
+        severity, code, message = _split_message(line["message"].decode("utf-8", "replace").strip())
         yield _Found(file, message, int(number), int(column) if column else None, severity, code, source)
 
 
-def _read(text: str) -> tuple[Severity, str, str]:
+def _split_message(text: str) -> tuple[Severity, str, str]:
     severity, code = Severity.WARNING, ""
     if labelled := _LABELLED.match(text):
         severity = _SEVERITIES[labelled["severity"].lower()]
@@ -247,7 +247,7 @@ class _Violation(msgspec.Struct):
 
 
 def _violations(data: bytes) -> Iterator[_Found]:
-    for one in _decoded(data, list[_Violation]):
+    for one in _decode(data, list[_Violation]):
         at = one.location or _Position()
         # Older versions give no severity, and no code for files they cannot read.
         usual = Severity.ERROR if one.code in {None, "invalid-syntax"} else Severity.WARNING
@@ -359,7 +359,7 @@ class _SarifLog(_Node):
 
 
 def _results(data: bytes) -> Iterator[_Found]:
-    for run in _decoded(data, _SarifLog).runs:
+    for run in _decode(data, _SarifLog).runs:
         failed = any(one.execution_successful is False for one in run.invocations or ())
         if failed and not run.results:
             # Compilers also report failure if they found errors, but then the errors are in the output.
@@ -411,11 +411,11 @@ def _message(rule: _Rule, words: _Words) -> str:
     if text and words.arguments:
         given = [argument[:_MAX_ARGUMENT] for argument in words.arguments[:_MAX_ARGUMENTS]]
 
-        def filled(at: re.Match[str]) -> str:
+        def fill(at: re.Match[str]) -> str:
             number = int(at[1])
             return given[number] if number < len(given) else at[0]
 
-        text = re.sub(r"\{([0-9]{1,2})\}", filled, text, count=_MAX_ARGUMENTS)
+        text = re.sub(r"\{([0-9]{1,2})\}", fill, text, count=_MAX_ARGUMENTS)
     return text or ""
 
 

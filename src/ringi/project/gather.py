@@ -7,10 +7,10 @@ from ringi.kernel.text import visible
 from ringi.kernel.tokens import tokens
 from ringi.project.about import about, changelog_of, paragraphs_of, rules_of
 from ringi.project.commands import test_commands
-from ringi.project.compose import ContextSection, composed
+from ringi.project.compose import ContextSection, compose
 from ringi.project.context import Context, ContextFile, FoundFile, ProjectFacts
 from ringi.project.layout import layout
-from ringi.project.outline import named_first, numbered, offers
+from ringi.project.outline import number_lines, offers, put_named_first
 from ringi.project.ranking import Ranked
 from ringi.project.request import read_request
 from ringi.project.source import ProjectSource
@@ -40,12 +40,12 @@ def project_facts(source: ProjectSource) -> ProjectFacts:
     )
 
 
-def ranked_by(source: ProjectSource, ranked: Iterable[Ranked], request: str) -> list[Ranked]:
+def add_named(source: ProjectSource, ranked: Iterable[Ranked], request: str) -> list[Ranked]:
     text = read_request(request).text
-    return [named_first(source.outline(one.path), one, text) for one in ranked]
+    return [put_named_first(source.outline(one.path), one, text) for one in ranked]
 
 
-def found_files(ranked: Iterable[Ranked]) -> tuple[FoundFile, ...]:
+def list_found(ranked: Iterable[Ranked]) -> tuple[FoundFile, ...]:
     return tuple(
         FoundFile(
             path=one.path,
@@ -63,8 +63,8 @@ def context_of(
     source: ProjectSource, facts: ProjectFacts, request: str, ranked: Sequence[Ranked], budget: int
 ) -> Context:
     """At most `budget` tokens of text."""
-    sections = [*_project(facts), *_files(source, request, ranked), *_quoted(source, facts, ranked)]
-    text = composed(sections, budget)
+    sections = [*_project(facts), *_files(source, request, ranked), *_quote_files(source, facts, ranked)]
+    text = compose(sections, budget)
     files = (ContextFile(one.path, one.score, one.kind, tuple(map(str, one.why))) for one in ranked)
     return Context(tuple(files), tokens(text), text)
 
@@ -99,13 +99,15 @@ def _files(source: ProjectSource, request: str, ranked: Sequence[Ranked]) -> Ite
         lines = source.read(one.path)
         yield ContextSection(
             f"## {visible(one.path)} ({one.kind}{beside})",
-            numbered(lines),
+            number_lines(lines),
             offers(lines, source.outline(one.path), one, terms),
             _SHARE_FILES * weight / sum(weights),
         )
 
 
-def _quoted(source: ProjectSource, facts: ProjectFacts, ranked: Sequence[Ranked]) -> Iterator[ContextSection]:
+def _quote_files(
+    source: ProjectSource, facts: ProjectFacts, ranked: Sequence[Ranked]
+) -> Iterator[ContextSection]:
     shown = {one.path for one in ranked}
     rules = ("Rules", facts.rules[0] if facts.rules else "", _MOST_RULE_LINES, _SHARE_RULES)
     changes = ("Change log", facts.changelog, _MOST_CHANGE_LINES, _SHARE_CHANGES)
@@ -113,7 +115,7 @@ def _quoted(source: ProjectSource, facts: ProjectFacts, ranked: Sequence[Ranked]
         if path in source.kinds and path not in shown:
             lines = source.read(path)[:most]
             yield ContextSection(
-                f"\n# {name}: {visible(path)}", numbered(lines), paragraphs_of(lines), share, last=True
+                f"\n# {name}: {visible(path)}", number_lines(lines), paragraphs_of(lines), share, last=True
             )
 
 
@@ -126,7 +128,7 @@ class RequestedFile(NamedTuple):
     """0: to its end."""
 
 
-def pages(
+def compose_pages(
     source: ProjectSource, asked: Sequence[RequestedFile], missing: Iterable[tuple[str, str]], budget: int
 ) -> str:
     """The files, each with its share of the budget, after what there is not, and why.
@@ -143,12 +145,12 @@ def pages(
         sections.append(
             ContextSection(
                 f"## {visible(page.path)} (lines: {len(lines)})",
-                numbered(lines, _LONGEST_LINE),
+                number_lines(lines, _LONGEST_LINE),
                 [*blocks[:near], *(() if _fits(lines, budget // len(asked)) else outline), *blocks[near:]],
                 1 / len(asked),
             )
         )
-    return composed(sections, budget)
+    return compose(sections, budget)
 
 
 def _fits(lines: Sequence[str], budget: int) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 from ringi.kernel.document import prepare
 from ringi.kernel.fs import read_checked, replace_checked
 from ringi.project.context import Definition
-from ringi.project.words import counted, terms_of, words_in
+from ringi.project.words import count_terms, terms_of, words_in
 
 MOST_TEXT: Final = 512 * 1024
 """Characters of one file; what follows is not looked at."""
@@ -87,7 +87,7 @@ class _KeptSegments(msgspec.Struct, array_like=True):
     segments: list[Segment]
 
 
-def postings(data: bytes) -> Iterator[tuple[int, int]]:
+def unpack_postings(data: bytes) -> Iterator[tuple[int, int]]:
     """Chunk, and how often."""
     return ((entry >> _COUNT_BITS, entry & _MOST_OFTEN) for entry in memoryview(data).cast("I"))
 
@@ -105,7 +105,7 @@ class Index:
         return key in self._keys
 
     def add(self, contents: Iterable[IndexedContent]) -> None:
-        fresh = _built(content for content in contents if content.key not in self._keys)
+        fresh = _build(content for content in contents if content.key not in self._keys)
         if fresh.blobs:
             self.segments.append(fresh)
             self._keys.update(blob.key for blob in fresh.blobs)
@@ -127,7 +127,7 @@ class Index:
         self._changed = False
 
     def _join(self, first: int, used: Collection[str]) -> None:
-        self.segments[first:] = [_joined(self.segments[first:], used)]
+        self.segments[first:] = [_join_segments(self.segments[first:], used)]
         self._keys = {blob.key for segment in self.segments for blob in segment.blobs}
 
 
@@ -141,7 +141,7 @@ def _read(path: Path) -> list[Segment]:
         return []
 
 
-def _built(contents: Iterable[IndexedContent]) -> Segment:
+def _build(contents: Iterable[IndexedContent]) -> Segment:
     blobs: list[Blob] = []
     lengths = array("I")
     text: dict[str, array[int]] = {}
@@ -151,7 +151,7 @@ def _built(contents: Iterable[IndexedContent]) -> Segment:
         for chunk, words in _chunks(content):
             number = len(lengths) << _COUNT_BITS
             length = 0
-            for term, count in counted(words).items():
+            for term, count in count_terms(words).items():
                 length += count
                 entry = number | min(count, _MOST_OFTEN)
                 if (found := text.get(term)) is None:
@@ -166,10 +166,10 @@ def _built(contents: Iterable[IndexedContent]) -> Segment:
             names.setdefault(term, array("I")).append(len(blobs))
         outline = _Outline([(one.name, one.kind, one.line, one.end) for one in content.definitions])
         blobs.append(Blob(content.key, rows.tobytes(), msgspec.Raw(msgspec.msgpack.encode(outline))))
-    return Segment(blobs, lengths.tobytes(), _packed(text), _packed(names))
+    return Segment(blobs, lengths.tobytes(), _pack(text), _pack(names))
 
 
-def _packed(found: "Mapping[str, array[int]]") -> dict[str, bytes]:
+def _pack(found: "Mapping[str, array[int]]") -> dict[str, bytes]:
     return {term: entries.tobytes() for term, entries in found.items()}
 
 
@@ -196,7 +196,7 @@ def _chunks(content: IndexedContent) -> Iterator[tuple[Chunk, str]]:
         yield Chunk(*span, owner), "\n".join(some)
 
 
-def _joined(segments: Sequence[Segment], used: Collection[str]) -> Segment:
+def _join_segments(segments: Sequence[Segment], used: Collection[str]) -> Segment:
     """The contents that are used, each once, in one segment."""
     blobs: list[Blob] = []
     lengths = array("I")
@@ -206,7 +206,7 @@ def _joined(segments: Sequence[Segment], used: Collection[str]) -> Segment:
     for segment in segments:
         old = memoryview(segment.lengths).cast("I")
         chunks, numbers = array("i"), array("i")
-        for blob, start in zip(segment.blobs, starts(segment), strict=True):
+        for blob, start in zip(segment.blobs, first_chunks(segment), strict=True):
             count = blob.count
             if blob.key in used and blob.key not in seen:
                 seen.add(blob.key)
@@ -218,15 +218,17 @@ def _joined(segments: Sequence[Segment], used: Collection[str]) -> Segment:
                 numbers.append(-1)
                 chunks.extend([-1] * count)
         for term, data in segment.text.items():
-            moved = [chunks[at] << _COUNT_BITS | count for at, count in postings(data) if chunks[at] >= 0]
+            moved = [
+                chunks[at] << _COUNT_BITS | count for at, count in unpack_postings(data) if chunks[at] >= 0
+            ]
             if moved:
                 text.setdefault(term, array("I")).extend(moved)
         for term, data in segment.names.items():
             if kept := [numbers[at] for at in memoryview(data).cast("I") if numbers[at] >= 0]:
                 names.setdefault(term, array("I")).extend(kept)
-    return Segment(blobs, lengths.tobytes(), _packed(text), _packed(names))
+    return Segment(blobs, lengths.tobytes(), _pack(text), _pack(names))
 
 
-def starts(segment: Segment) -> list[int]:
+def first_chunks(segment: Segment) -> list[int]:
     """The first chunk of each blob."""
     return list(accumulate((blob.count for blob in segment.blobs), initial=0))[:-1]

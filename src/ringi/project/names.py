@@ -42,7 +42,7 @@ class Names:
                 path
             )
 
-    def named(self, text: str) -> dict[str, Naming]:
+    def find_named(self, text: str) -> dict[str, Naming]:
         found: dict[str, Naming] = {}
         frames = [match[match.lastgroup or 0] for match in _FRAME.finditer(text)]
         for frame in frames:

@@ -10,7 +10,7 @@ from ringi.project.compose import Numbers
 from ringi.project.context import Definition, FileKind, FoundFile
 from ringi.project.index import VARIABLE
 from ringi.project.ranking import Ranked
-from ringi.project.words import counted
+from ringi.project.words import count_terms
 
 _LONGEST_LINE: Final = 160
 _LONGEST_EXCERPT: Final = 30
@@ -38,7 +38,7 @@ class _Part(NamedTuple):
     end: int
 
 
-def numbered(lines: Sequence[str], longest: int = _LONGEST_LINE) -> Mapping[int, str]:
+def number_lines(lines: Sequence[str], longest: int = _LONGEST_LINE) -> Mapping[int, str]:
     """Indented, so that no line of a file looks like one of ours; long ones are cut."""
     return _Numbered(lines, longest)
 
@@ -60,7 +60,7 @@ class _Numbered(Mapping[int, str]):
         return len(self._lines)
 
 
-def named_first(outline: Sequence[Definition], fits: Ranked, request: str) -> Ranked:
+def put_named_first(outline: Sequence[Definition], fits: Ranked, request: str) -> Ranked:
     """Before the definitions that fit, those that the request names outright, as `Flask.url_for`."""
     names = {name for name in _NAME.findall(request) if _IDENTIFIER.search(name)}
     ends = {name.rpartition(".")[2] for name in names}
@@ -71,7 +71,7 @@ def named_first(outline: Sequence[Definition], fits: Ranked, request: str) -> Ra
     )
 
 
-def mentioned(text: str) -> frozenset[str]:
+def find_mentioned(text: str) -> frozenset[str]:
     """The paths and identifiers that somebody's words name outright, as `wrap_text`, run() and app/io.py."""
     names = {name for name in _NAME.findall(text) if _IDENTIFIER.search(name)}
     names |= {name for pair in _MARKED.findall(text) for name in pair if name}
@@ -103,28 +103,30 @@ def _offers(
 ) -> Iterator[Numbers]:
     last = len(lines)
     known = [one for one in outline if one.line <= last]
-    best = [_Part(_said_at(lines, one), min(one.end, last)) for one in fits.definitions if one.line <= last]
+    best = [_Part(_name_line(lines, one), min(one.end, last)) for one in fits.definitions if one.line <= last]
     if not best and fits.lines and fits.lines[0] <= last:
         best = [_Part(fits.lines[0], min(fits.lines[1], last))]
-    headings = [_said_at(lines, one) for one in known]
+    headings = [_name_line(lines, one) for one in known]
     if not known and fits.kind is FileKind.DOC:
-        headings = list(_headings(lines))
-    top = [_said_at(lines, one) for one in known if "." not in one.name and one.kind != VARIABLE] or headings
+        headings = list(_find_headings(lines))
+    top = [
+        _name_line(lines, one) for one in known if "." not in one.name and one.kind != VARIABLE
+    ] or headings
     best = best[:_MOST_EXCERPTS]
     yield from ((part.line,) for part in best)
     yield from (_excerpt(lines, part, terms) for part in best[:1])
-    yield from _grouped(top)
+    yield from _group(top)
     yield from (_excerpt(lines, part, terms) for part in best[1:])
     if not best:
-        yield from islice(_places(lines, terms), _MOST_PLACES)
+        yield from islice(_find_places(lines, terms), _MOST_PLACES)
     if not headings:
-        yield from _grouped(range(1, min(_HEAD, last) + 1))
-    yield from _grouped(headings)
+        yield from _group(range(1, min(_HEAD, last) + 1))
+    yield from _group(headings)
     if last <= _WHOLE:
-        yield from _grouped(range(1, last + 1))
+        yield from _group(range(1, last + 1))
 
 
-def _said_at(lines: Sequence[str], one: Definition) -> int:
+def _name_line(lines: Sequence[str], one: Definition) -> int:
     """The line with its name: decorators come before it."""
     name = one.name.rpartition(".")[2]
     near = range(one.line, min(one.end, one.line + _HEAD, len(lines)) + 1)
@@ -134,24 +136,24 @@ def _said_at(lines: Sequence[str], one: Definition) -> int:
     return next(decorated, one.line) if lines[one.line - 1].lstrip().startswith("@") else one.line
 
 
-def _grouped(numbers: Sequence[int]) -> Iterator[Numbers]:
+def _group(numbers: Sequence[int]) -> Iterator[Numbers]:
     return (tuple(numbers[at : at + _OUTLINED_AT_ONCE]) for at in range(0, len(numbers), _OUTLINED_AT_ONCE))
 
 
 def _excerpt(lines: Sequence[str], part: _Part, terms: AbstractSet[str]) -> Numbers:
     """All of it; of a long one its beginning, and the lines that say what the request says."""
-    inside = _without_prose(lines, part)
+    inside = _drop_prose(lines, part)
     if len(inside) <= _LONGEST_EXCERPT:
         return inside
     found = set(inside[:_HEAD])
-    for place in _places(lines[part.line - 1 : part.end], terms):
+    for place in _find_places(lines[part.line - 1 : part.end], terms):
         more = {number + part.line - 1 for number in place}.intersection(inside)
         if len(found | more) <= _LONGEST_EXCERPT:
             found |= more
     return tuple(sorted(found))
 
 
-def _without_prose(lines: Sequence[str], part: _Part) -> Numbers:
+def _drop_prose(lines: Sequence[str], part: _Part) -> Numbers:
     """Of a long documentation string, only the beginning: the code says more."""
     kept: list[int] = []
     opened = 0
@@ -165,11 +167,11 @@ def _without_prose(lines: Sequence[str], part: _Part) -> Numbers:
     return tuple(kept)
 
 
-def _places(lines: Sequence[str], terms: AbstractSet[str]) -> Iterator[Numbers]:
+def _find_places(lines: Sequence[str], terms: AbstractSet[str]) -> Iterator[Numbers]:
     """The lines with most words of the request, best first, with those around them."""
     hits: dict[int, int] = {}
     for number, line in enumerate(lines, 1):
-        if count := len(counted(line).keys() & terms):
+        if count := len(count_terms(line).keys() & terms):
             hits[number] = count
     seen: set[int] = set()
     for number in sorted(hits, key=lambda number: (-hits[number], number)):
@@ -179,7 +181,7 @@ def _places(lines: Sequence[str], terms: AbstractSet[str]) -> Iterator[Numbers]:
             yield tuple(around)
 
 
-def _headings(lines: Sequence[str]) -> Iterator[int]:
+def _find_headings(lines: Sequence[str]) -> Iterator[int]:
     fenced = False
     for number, line in enumerate(lines, 1):
         if line.lstrip().startswith(("```", "~~~")):

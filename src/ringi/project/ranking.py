@@ -12,7 +12,7 @@ from ringi.project.index import Chunk
 from ringi.project.names import Names, Naming
 from ringi.project.request import ContextRequest, read_request
 from ringi.project.test_pairs import PairedTests
-from ringi.project.words import counted, terms_of, words_in
+from ringi.project.words import count_terms, terms_of, words_in
 
 
 class Ranked(NamedTuple):
@@ -140,7 +140,7 @@ class _Scores:
         return tuple(one for _, one in found[:_MOST_DEFINITIONS])
 
     def _of_name(self, name: str) -> float:
-        return sum(self.weights.get(term, 0.0) for term in counted(name.rpartition(".")[2]))
+        return sum(self.weights.get(term, 0.0) for term in count_terms(name.rpartition(".")[2]))
 
     def lines(self, path: str) -> tuple[int, int] | None:
         best = next(iter(self._chunks_of(path)), None)
@@ -175,10 +175,10 @@ def rank(request: str, corpus: Corpus, limit: int = 50, weights: Weights = WEIGH
     """At most so many files that have something to do with the request, best first."""
     asked = read_request(request)
     scores = _Scores(corpus, asked, weights)
-    named = Names(corpus.paths).named(asked.text)
+    named = Names(corpus.paths).find_named(asked.text)
     beside = PairedTests(corpus.kinds)
     found = {path: scores.of(path) * _emphasis(named.get(path), weights) for path in corpus.paths}
-    speaking = _bridged(corpus, beside, found, weights)
+    speaking = _bridge_tests(corpus, beside, found, weights)
     factors = {FileKind.TEST: weights.test, FileKind.DOC: weights.doc, FileKind.OTHER: weights.other}
     if asked.is_about_docs:
         del factors[FileKind.DOC]
@@ -211,7 +211,7 @@ def _emphasis(naming: Naming | None, weights: Weights) -> float:
     return weights.traced if naming is Naming.TRACEBACK else weights.named
 
 
-def _bridged(
+def _bridge_tests(
     corpus: Corpus, beside: PairedTests, found: dict[str, float], weights: Weights
 ) -> dict[str, str]:
     """A test that fits speaks for what it tests; returns the best that does so for each source."""

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from ringi.project.words import counted, terms_of, words_in
+from ringi.project.words import count_terms, terms_of, words_in
 
 MOST: Final = 64 * 1024
 """Characters of a request that count: its beginning and its end, where an error is."""
@@ -54,9 +54,9 @@ def read_request(text: str) -> ContextRequest:
         text = f"{text[: MOST // 2]}\n{text[-MOST // 2 :]}"
     text = _COMMENT.sub("", text.replace("\0", " ").replace("\r", "\n"))
     text = "\n".join(_about_the_code(without_machine(text.split("\n"))))
-    terms = Counter(counted(text))
+    terms = Counter(count_terms(text))
     for quoted in _QUOTED.findall(text):
-        for term in set(counted(quoted)):
+        for term in set(count_terms(quoted)):
             terms[term] += _QUOTED_COUNTS
     words = frozenset(words_in(text))
     by_length = sorted(words, key=lambda word: (-len(word), word))

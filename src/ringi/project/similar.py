@@ -69,7 +69,7 @@ _WORDS: Final = _canonical(*_SAME)
 _FIRST: Final = _canonical(_FIRST_SAME)
 
 
-def alike(one: str, other: str) -> float:
+def compare(one: str, other: str) -> float:
     """From 0, for two different requests, to 1."""
     means = meaning(one)
     if not means or means != meaning(other):
@@ -88,18 +88,18 @@ def meaning(request: str) -> tuple[str, ...]:
     tokens = _TOKEN.findall(text)
     where: list[str] = []
     if len(tokens) > 2 and tokens[0].casefold() == "in" and tokens[1][-1] in ",:":  # noqa: PLR2004  # in a.py, …
-        where, tokens = ["in", *_meant(tokens[1], begins=False)], tokens[2:]
+        where, tokens = ["in", *_find_meaning(tokens[1], begins=False)], tokens[2:]
     found: list[str] = []
     begins = True
     for token in tokens:
-        found += _meant(token, begins=begins)
+        found += _find_meaning(token, begins=begins)
         begins = token[-1] in ".!?:;"
     found += where
     if found and found[0] in _FIRST:
         found[0] = _FIRST[found[0]]
         if found[-2:-1] and found[-2] in _INSIDE:
             found[-2] = "in"
-    return tuple(_turned(found))
+    return tuple(_reorder(found))
 
 
 def _normal(request: str) -> str:
@@ -107,7 +107,7 @@ def _normal(request: str) -> str:
     return text.replace("下さい", "ください").replace("欲しい", "ほしい")
 
 
-def _meant(token: str, *, begins: bool) -> Iterator[str]:
+def _find_meaning(token: str, *, begins: bool) -> Iterator[str]:
     if _MARKS.issuperset(token):
         return
     if (hiragana := _HIRAGANA.fullmatch(token)) is not None:
@@ -125,7 +125,7 @@ def _meant(token: str, *, begins: bool) -> Iterator[str]:
         yield word
 
 
-def _turned(found: Sequence[str]) -> Sequence[str]:
+def _reorder(found: Sequence[str]) -> Sequence[str]:
     """A section about installing is an install section."""
     at = [number for number, word in enumerate(found) if word in _OF]
     if len(at) != 1 or not 0 < at[0] < len(found) - 1:

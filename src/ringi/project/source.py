@@ -42,7 +42,7 @@ class ProjectSource:
         near = [path for path in self.kinds if path.count("/") <= _DEEPEST]
         return {path.lower(): path for path in reversed(near)}
 
-    def named(self, *names: str) -> Iterator[str]:
+    def find(self, *names: str) -> Iterator[str]:
         """Those of these that there are, whatever their case; at most one folder deep."""
         return (self._near[name] for name in names if name in self._near)
 

@@ -22,19 +22,19 @@ class PairedTests:
         self._sources: dict[str, list[str]] = {}
         for path in sorted(kinds):
             if kinds[path] is FileKind.TEST and not path.rpartition("/")[2].startswith("__"):
-                self._tests.setdefault(_tested(path), []).append(path)
+                self._tests.setdefault(_strip_affixes(path), []).append(path)
             elif kinds[path] is FileKind.SOURCE:
                 for name in _names(path):
                     self._sources.setdefault(name, []).append(path)
 
     def sources(self, test: str) -> tuple[str, ...]:
         """Those that the test is named after; of several the nearest ones, unless there are many."""
-        return _nearest(test, self._sources.get(_tested(test), ()))
+        return _nearest(test, self._sources.get(_strip_affixes(test), ()))
 
     def tests(self, source: str) -> tuple[str, ...]:
         found = [test for name in _names(source) for test in self._tests.get(name, ())]
         named = [test for test in dict.fromkeys(found) if source in self.sources(test) and _is_written(test)]
-        return tuple(sorted(named, key=lambda test: (not is_test_name(test), -_shared(source, test))))
+        return tuple(sorted(named, key=lambda test: (not is_test_name(test), -_count_shared(source, test))))
 
 
 def _is_written(test: str) -> bool:
@@ -42,11 +42,11 @@ def _is_written(test: str) -> bool:
     return is_code(test) or test.endswith(_CASES)
 
 
-def _shared(one: str, other: str) -> int:
+def _count_shared(one: str, other: str) -> int:
     return len(set(one.split("/")[:-1]).intersection(other.split("/")[:-1]))
 
 
-def _tested(test: str) -> str:
+def _strip_affixes(test: str) -> str:
     name = test.rpartition("/")[2]
     return _AFFIX.sub("", name.rpartition(".")[0] or name).strip("_").lower()
 
@@ -64,7 +64,7 @@ def _names(source: str) -> Iterator[str]:
 
 
 def _nearest(path: str, others: Iterable[str]) -> tuple[str, ...]:
-    shared = {other: _shared(path, other) for other in others}
+    shared = {other: _count_shared(path, other) for other in others}
     most = max(shared.values(), default=0)
     nearest = tuple(other for other, count in shared.items() if count == most)
     return nearest if len(nearest) <= _MOST_ALIKE else ()

@@ -55,7 +55,7 @@ def words_in(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def counted(text: str) -> Counter[str]:
+def count_terms(text: str) -> Counter[str]:
     """How often each term occurs."""
     result: Counter[str] = Counter()
     for word, count in Counter(_WORD.findall(text)).items():

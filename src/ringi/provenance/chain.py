@@ -35,11 +35,11 @@ class Merge(NamedTuple):
     parents: tuple[str, ...] = ()
 
 
-def strongest(before: FileAt, after: FileAt, links: Sequence[Link]) -> tuple[Link, ...] | None:
+def find_strongest(before: FileAt, after: FileAt, links: Sequence[Link]) -> tuple[Link, ...] | None:
     """The strongest chain; of those the shortest. None if there is none."""
     for floor in Level:
         usable = [link for link in links if at_least(link.level, floor)]
-        if floor is not Level.NONE and (found := _shortest(before, after, usable)) is not None:
+        if floor is not Level.NONE and (found := _find_shortest(before, after, usable)) is not None:
             return found
     return None
 
@@ -54,7 +54,7 @@ def level_of(chain: Iterable[Link] | None) -> Level:
     return Level.NONE if chain is None else weakest(link.level for link in chain)
 
 
-def _shortest(before: FileAt, after: FileAt, links: Iterable[Link]) -> tuple[Link, ...] | None:
+def _find_shortest(before: FileAt, after: FileAt, links: Iterable[Link]) -> tuple[Link, ...] | None:
     leaving: dict[FileAt, list[Link]] = {}
     for link in links:
         leaving.setdefault(link.before, []).append(link)
@@ -74,7 +74,7 @@ def _shortest(before: FileAt, after: FileAt, links: Iterable[Link]) -> tuple[Lin
     return tuple(reversed(chain))
 
 
-def merged(merges: Iterable[Merge], links: Sequence[Link], made: Collection[FileAt]) -> list[Link]:
+def links_of_merges(merges: Iterable[Merge], links: Sequence[Link], made: Collection[FileAt]) -> list[Link]:
     """The links that merges are.
 
     Merging what nobody approved approves nothing: a merge counts as far as each state that it combines.
@@ -83,7 +83,7 @@ def merged(merges: Iterable[Merge], links: Sequence[Link], made: Collection[File
     merges = [one for one in merges if one.evidence.level is not Level.NONE]
     if not merges:
         return []
-    standing = _standing(merges, links, made)
+    standing = _rate_states(merges, links, made)
     found = []
     for one in merges:
         level = weakest([one.evidence.level, *(standing.get(state, Level.NONE) for state in one.before)])
@@ -93,7 +93,7 @@ def merged(merges: Iterable[Merge], links: Sequence[Link], made: Collection[File
     return found
 
 
-def _standing(
+def _rate_states(
     merges: Sequence[Merge], links: Sequence[Link], made: Collection[FileAt]
 ) -> dict[FileAt, Level]:
     """How well each state is covered, from whatever was there before."""

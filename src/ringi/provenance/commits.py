@@ -42,7 +42,7 @@ class PathHistory(NamedTuple):
             *(before for before, _, _ in self.assisted),
         }
 
-    def given_to(self, runs: Mapping[str, Made]) -> "PathHistory":
+    def reassign(self, runs: Mapping[str, Made]) -> "PathHistory":
         """These commits are taken for those of runs, and are no links by themselves."""
         links = [one for one in self.links if one.evidence.commit in runs]
         merges = [one for one in self.merges if one.evidence.commit in runs]
@@ -58,7 +58,7 @@ class PathHistory(NamedTuple):
         )
 
 
-def proof_of(commit: PastCommit, grounds: Grounds) -> Evidence:
+def judge_commit(commit: PastCommit, grounds: Grounds) -> Evidence:
     """An agent's commit proves nothing, a listed person's signed one much."""
     found = _COMMITTER.search(commit.payload.partition(b"\n\n")[0])
     name, stamp = (found[1].decode("utf-8", "replace"), int(found[2])) if found else ("", 0)
@@ -67,7 +67,7 @@ def proof_of(commit: PastCommit, grounds: Grounds) -> Evidence:
     except (ValueError, OverflowError):
         at = datetime.fromtimestamp(0, UTC)
     level = Level.NONE if _ASSISTED.search(commit.message) else Level.UNASSISTED
-    signer = _signer(commit, at, grounds) if level is Level.UNASSISTED else None
+    signer = _find_signer(commit, at, grounds) if level is Level.UNASSISTED else None
     return Evidence(
         level=Level.SIGNED if signer else level,
         by=signer.principal if signer else name,
@@ -77,7 +77,7 @@ def proof_of(commit: PastCommit, grounds: Grounds) -> Evidence:
     )
 
 
-def related(parents: Mapping[str, Sequence[str]]) -> set[str]:
+def find_related(parents: Mapping[str, Sequence[str]]) -> set[str]:
     """Of the commits of a range, those that go on from what was there before it.
 
     The others came from another repository: what somebody signed there was not meant for this one.
@@ -95,7 +95,9 @@ def related(parents: Mapping[str, Sequence[str]]) -> set[str]:
     return found
 
 
-def by_path(paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence]]) -> dict[str, PathHistory]:
+def group_by_path(
+    paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence]]
+) -> dict[str, PathHistory]:
     """`commits` come oldest first."""
     found = {path: PathHistory([], [], set(), [], {}) for path in paths}
     for commit, evidence in commits:
@@ -108,7 +110,7 @@ def by_path(paths: Collection[str], commits: Iterable[tuple[PastCommit, Evidence
     return found
 
 
-def taken_for_runs(known: PathHistory, made: Sequence[Made], base: Iterable[PathChange]) -> PathHistory:
+def attribute_to_runs(known: PathHistory, made: Sequence[Made], base: Iterable[PathChange]) -> PathHistory:
     """A squash may lose the line that names the agent, so silence proves nothing where a run was at work.
 
     A commit is taken for a run's if it has the bytes that the run made of those before, or if no other commit
@@ -122,14 +124,14 @@ def taken_for_runs(known: PathHistory, made: Sequence[Made], base: Iterable[Path
         begun = [one for one in made if one.before == link.before]
         if link.level is not Level.UNASSISTED or not begun:
             continue
-        if link.after in _results(link.before, made):
+        if link.after in _find_results(link.before, made):
             runs[link.evidence.commit] = begun[0]._replace(after=link.after)
         elif lost := [one for one in begun if (one.before, one.after) not in others]:
             runs[link.evidence.commit] = lost[0]
-    return known.given_to(runs)
+    return known.reassign(runs)
 
 
-def _results(before: FileAt, made: Sequence[Made]) -> set[FileAt]:
+def _find_results(before: FileAt, made: Sequence[Made]) -> set[FileAt]:
     """Of one step or of several."""
     found, waiting = set[FileAt](), [before]
     while waiting:
@@ -155,7 +157,7 @@ def _add(
         known.links.append(Link(befores[0], after, evidence))
 
 
-def _signer(commit: PastCommit, at: datetime, grounds: Grounds) -> Signer | None:
+def _find_signer(commit: PastCommit, at: datetime, grounds: Grounds) -> Signer | None:
     if not commit.signature or at > grounds.now:
         return None
     try:

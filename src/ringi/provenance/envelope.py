@@ -69,36 +69,36 @@ class _Refused(Exception):
         self.why = why
 
 
-def judged(found: Opened, grounds: Grounds) -> Judged:
+def judge(found: Opened, grounds: Grounds) -> Judged:
     """Whatever is in a note, this only ever refuses it."""
     try:
-        return _judged(found, grounds)
+        return _judge(found, grounds)
     except _Refused as refused:
         evidence = _evidence(found.statement.predicate, Level.NONE)
         return Judged(found.statement, evidence, refused.why)
 
 
-def _judged(found: Opened, grounds: Grounds) -> Judged:
+def _judge(found: Opened, grounds: Grounds) -> Judged:
     said = found.statement.predicate
-    at = _when(said.at, grounds)
+    at = _read_time(said.at, grounds)
     _require_place(said, grounds)
     if said.act not in _ACTS:
         raise _Refused(Text("it is no approval of files"))
     if said.proof is ProofKind.SIGNED:
-        signer = _signer(found.signed, found.signature, at, grounds)
+        signer = _find_signer(found.signed, found.signature, at, grounds)
         return Judged(found.statement, _evidence(said, Level.SIGNED, signer), None)
     if found.signature:
         raise _Refused(Text("it is signed, and says that it is not"))
     if said.proof is ProofKind.GRANT:
-        return _through_grant(found.statement, grounds)
+        return _judge_grant(found.statement, grounds)
     if said.proof is ProofKind.REVIEW:
-        return _reviewed(found.statement, grounds)
+        return _judge_review(found.statement, grounds)
     if said.proof is not ProofKind.TYPED:
         raise _Refused(Text("nobody was asked"))
     return Judged(found.statement, _evidence(said, Level.TYPED), None)
 
 
-def refusal(given: Judged, step: PathChange) -> Text | None:
+def why_refused(given: Judged, step: PathChange) -> Text | None:
     """Why it does not count for this change, although it counts for others."""
     if given.why is None and given.net is not None and given.net.get(step.path) != step:
         return Text("the change as a whole, which was reviewed, changes {path} otherwise", path=step.path)
@@ -114,7 +114,7 @@ def refusal(given: Judged, step: PathChange) -> Text | None:
     return None
 
 
-def _reviewed(statement: InToto, grounds: Grounds) -> Judged:
+def _judge_review(statement: InToto, grounds: Grounds) -> Judged:
     """Without the forge, only that somebody says so. A diff in a note proves nothing: nobody signed it."""
     said, review = statement.predicate, statement.predicate.review
     if not review:
@@ -133,8 +133,8 @@ def _reviewed(statement: InToto, grounds: Grounds) -> Judged:
     return Judged(statement, replace(evidence, by=found.account, at=found.at), None, net=net)
 
 
-def _when(written: str, grounds: Grounds) -> datetime:
-    at = moment(written)
+def _read_time(written: str, grounds: Grounds) -> datetime:
+    at = parse_moment(written)
     if at is None:
         raise _Refused(Text("it does not say when it was given"))
     if at > grounds.now + _AHEAD:
@@ -142,7 +142,7 @@ def _when(written: str, grounds: Grounds) -> datetime:
     return at
 
 
-def moment(written: str) -> datetime | None:
+def parse_moment(written: str) -> datetime | None:
     """None if it is no date with a time zone, or one that no key can be valid at."""
     try:
         found = datetime.fromisoformat(written)
@@ -158,7 +158,7 @@ def _require_place(said: Approved, grounds: Grounds) -> None:
         raise _Refused(Text("it does not say in which repository it was given"))
 
 
-def _signer(signed: str, signature: str, at: datetime, grounds: Grounds) -> Signer:
+def _find_signer(signed: str, signature: str, at: datetime, grounds: Grounds) -> Signer:
     if not signature:
         raise _Refused(Text("it says that it is signed, and it is not"))
     try:
@@ -167,7 +167,7 @@ def _signer(signed: str, signature: str, at: datetime, grounds: Grounds) -> Sign
         raise _Refused(Text(error.message, **error.details)) from None
 
 
-def _through_grant(statement: InToto, grounds: Grounds) -> Judged:
+def _judge_grant(statement: InToto, grounds: Grounds) -> Judged:
     """What a grant in a ledger needs besides, such as its budget, is known only there."""
     said = statement.predicate
     if not said.grant:
@@ -187,7 +187,7 @@ def _through_grant(statement: InToto, grounds: Grounds) -> Judged:
     files, most = len({one.name for one in statement.subject}), subject.scope.files_per_use
     if files > most:
         raise _Refused(Text("{count} files, {most} at once are covered", count=files, most=most))
-    signer = _signer(said.grant.statement, said.grant.signature, _when(signed.at, grounds), grounds)
+    signer = _find_signer(said.grant.statement, said.grant.signature, _read_time(signed.at, grounds), grounds)
     evidence = _evidence(said, Level.CONFIRMED, signer, grant=subject.id)
     return Judged(statement, evidence, None, subject.scope)
 

@@ -34,7 +34,7 @@ from ringi.kernel.process.durable import SWITCH, durable, sync_refs
 from ringi.kernel.process.git import Git, quote
 from ringi.kernel.process.repository import Repository
 from ringi.kernel.text import Text
-from ringi.provenance.history import clone_around, lay_out, noted
+from ringi.provenance.history import clone_around, lay_out, list_notes
 from ringi.provenance.notes import NOBODY, TRIES, is_lost_race, notes_tip, pause
 from ringi.tree.personal_git import GitFailed, PersonalGit
 from ringi.tree.remotes import usual_remote
@@ -144,9 +144,9 @@ class GitTransport:
             for scope, name, value in self.settings
             if rewrites or scope in _PERSONAL or not name.startswith("url.")
         ]
-        added = [*_usable(usable), *(_unless_known(login, self.settings) if login else ())]
+        added = [*_select_usable(usable), *(_login_settings(login, self.settings) if login else ())]
         self._environment = {
-            **_with_settings(kept, added),
+            **_add_settings(kept, added),
             **variables,
             "GIT_DIR": str(self._own),
             "GIT_NO_REPLACE_OBJECTS": "1",
@@ -186,7 +186,7 @@ class GitTransport:
             found.append((scope, name, value if given else "true"))
         return found
 
-    def with_unused(self, why: Text | str) -> Text | str:
+    def name_unused(self, why: Text | str) -> Text | str:
         """Also what of the clone was left out, which may be why."""
         unused = {
             name for scope, name, _ in self.settings if scope not in _PERSONAL and _PROGRAMS.fullmatch(name)
@@ -263,16 +263,16 @@ class NotesExchange:
         if name:
             if name.startswith("-") or not (name in named or "/" in name or ":" in name):
                 raise NoRemote(why=Text("there is no remote {name}", name=name))
-            return self._harmless(name)
-        return self._harmless(self._chosen(named))
+            return self._require_outside(name)
+        return self._require_outside(self._choose_remote(named))
 
-    def _chosen(self, named: Collection[str]) -> str:
+    def _choose_remote(self, named: Collection[str]) -> str:
         if usual := usual_remote(self._person, named):
             return usual
         several = Text("there are several remotes: {names}", names=", ".join(sorted(named)))
         raise NoRemote(why=several if named else Text("this repository has no remote"))
 
-    def _harmless(self, remote: str) -> str:
+    def _require_outside(self, remote: str) -> str:
         """Git would run the hooks of a repository in this one, which came with it."""
         for _, key, address in self._settings:
             if key in {f"remote.{remote}.url", f"remote.{remote}.pushurl"} and not _ELSEWHERE.match(address):
@@ -286,21 +286,21 @@ class NotesExchange:
         # What the remote need not send; a partial clone may have notes without their contents.
         partial = any(re.fullmatch(r"remote\..*\.promisor", key, re.DOTALL) for _, key, _ in self._settings)
         if not partial and (ours := notes_tip(self._clone)):
-            self._must("update-ref", NOTES, ours)
+            self._run_or_fail("update-ref", NOTES, ours)
         done = self._run(*_FETCH, "--", remote, f"+{NOTES}:{_THEIRS}")
         if done.returncode and _NO_NOTES in done.stderr:
             return ""
         found = "" if done.returncode else notes_tip(self._git, _THEIRS)
         if not found:
-            why = _why(done) if done.returncode else Text("{ref} there is not a commit", ref=NOTES)
-            raise SyncFailed(remote=remote, why=self._way.with_unused(why))
+            why = _explain(done) if done.returncode else Text("{ref} there is not a commit", ref=NOTES)
+            raise SyncFailed(remote=remote, why=self._way.name_unused(why))
         return found
 
     def merge(self, theirs: str) -> MergedNotes:
         """Into ours, line by line; what others write meanwhile stays. Raises NotesFailed."""
         for attempt in range(TRIES):
             ours = notes_tip(self._clone)
-            new = self._merged(ours, theirs)
+            new = self._merge_commits(ours, theirs)
             if new == ours:
                 return MergedNotes(ours, new)
             zero = "0" * len(new)
@@ -319,19 +319,19 @@ class NotesExchange:
                 return MergedNotes(ours, new)
         raise AssertionError  # the last attempt returns or raises
 
-    def _merged(self, ours: str, theirs: str) -> str:
+    def _merge_commits(self, ours: str, theirs: str) -> str:
         if not (ours and theirs) or ours == theirs:
             return ours or theirs
         who = () if self._run("var", "GIT_COMMITTER_IDENT").returncode == 0 else NOBODY
-        self._must("update-ref", NOTES, ours)
-        self._must(*who, "notes", "--ref", NOTES, "merge", "-q", "-s", "cat_sort_uniq", theirs)
+        self._run_or_fail("update-ref", NOTES, ours)
+        self._run_or_fail(*who, "notes", "--ref", NOTES, "merge", "-q", "-s", "cat_sort_uniq", theirs)
         return notes_tip(self._git)
 
     def push(self, remote: str, commit: str) -> bool:
         """False if somebody else pushed at the same moment. Raises PushRefused."""
         done = self._run(*_PUSH, "--", remote, f"{commit}:{NOTES}")
         if done.returncode and not _FASTER.search(done.stdout + done.stderr):
-            raise PushRefused(remote=remote, why=self._way.with_unused(_why(done)))
+            raise PushRefused(remote=remote, why=self._way.name_unused(_explain(done)))
         return not done.returncode
 
     def count(self, commit: str, without: str) -> int:
@@ -340,7 +340,7 @@ class NotesExchange:
             new, old = (
                 {
                     blob: sorted(entry.oid for entry in entries)
-                    for blob, entries in noted(self._git, tip).items()
+                    for blob, entries in list_notes(self._git, tip).items()
                 }
                 for tip in (commit, without)
             )
@@ -348,10 +348,10 @@ class NotesExchange:
             raise NotesFailed(why=error.details["why"]) from None
         return sum(old.get(blob) != notes for blob, notes in new.items())
 
-    def _must(self, *words: str) -> None:
+    def _run_or_fail(self, *words: str) -> None:
         done = self._run(*words)
         if done.returncode:
-            raise NotesFailed(why=_why(done))
+            raise NotesFailed(why=_explain(done))
 
     def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:
@@ -376,14 +376,14 @@ class BranchExchange:
         try:
             self._way = GitTransport(folder, environment, login=login, objects=objects, rewrites=False)
         except GitFailed as error:
-            raise self._failed(str(error)) from None
+            raise self._make_error(str(error)) from None
 
     def tip(self, branch: str) -> str:
         """The newest commit of the branch there; empty if there is no such branch. Raises PushFailed."""
         ref = f"refs/heads/{branch}"
         done = self._run("ls-remote", "--quiet", "--", self._address, ref)
         if done.returncode:
-            raise self._failed(_why(done))
+            raise self._make_error(_explain(done))
         found = (line.split("\t", 1) for line in done.stdout.splitlines())
         return next((oid for oid, *name in found if name == [ref]), "")
 
@@ -400,20 +400,20 @@ class BranchExchange:
             return
         if _FASTER.search(done.stdout + done.stderr) and self.tip(branch) != expected:
             raise BranchOvertaken(remote=self._address, branch=branch)
-        raise self._failed(_why(done))
+        raise self._make_error(_explain(done))
 
     def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:
             return self._way.run(*words)
         except GitFailed as error:
-            raise self._failed(str(error)) from None
+            raise self._make_error(str(error)) from None
 
-    def _failed(self, why: str) -> PushFailed:
+    def _make_error(self, why: str) -> PushFailed:
         way = getattr(self, "_way", None)
-        return PushFailed(remote=self._address, why=way.with_unused(why) if way else why)
+        return PushFailed(remote=self._address, why=way.name_unused(why) if way else why)
 
 
-def _unless_known(login: GitLogin, settings: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+def _login_settings(login: GitLogin, settings: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
     """A server refuses two answers to who one is; a job's checkout may have left one."""
     place = urlsplit(login.url).netloc
     told = any(
@@ -424,7 +424,7 @@ def _unless_known(login: GitLogin, settings: Iterable[tuple[str, str, str]]) -> 
     return (login._replace(password="") if told else login).settings()
 
 
-def _usable(settings: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+def _select_usable(settings: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
     seen = set()
     for scope, name, value in settings:
         if scope not in _PERSONAL and not _HARMLESS.fullmatch(name):
@@ -437,7 +437,7 @@ def _usable(settings: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str
         yield name, value
 
 
-def _with_settings(environment: Mapping[str, str], added: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _add_settings(environment: Mapping[str, str], added: Iterable[tuple[str, str]]) -> dict[str, str]:
     """After those that the environment has already. A file could be read by others, and some are secrets."""
     count = environment.get("GIT_CONFIG_COUNT", "")
     number = int(count) if count.isdigit() else 0
@@ -448,7 +448,7 @@ def _with_settings(environment: Mapping[str, str], added: Iterable[tuple[str, st
     return {**found, "GIT_CONFIG_COUNT": str(number)}
 
 
-def _why(done: subprocess.CompletedProcess[str]) -> str:
+def _explain(done: subprocess.CompletedProcess[str]) -> str:
     """What git and the server said, without what git says at every failure."""
     lines = [line.strip() for line in f"{done.stderr}\n{done.stdout}".splitlines()]
     refused = [line.rpartition("\t")[2] for line in lines if line.startswith("!\t")]

@@ -80,7 +80,7 @@ class GitHistory:
         self.unread: set[str] = set()
         self._own = Path(tempfile.mkdtemp(prefix="ringi-history-"))
         weakref.finalize(self, shutil.rmtree, self._own, ignore_errors=True)
-        self._format = _parsed(self._refs, "--show-object-format") or "sha1"
+        self._format = _rev_parse(self._refs, "--show-object-format") or "sha1"
         lay_out(self._own, self._format)
         where = {
             "GIT_OBJECT_DIRECTORY": str(self.common / "objects"),
@@ -112,10 +112,10 @@ class GitHistory:
             named = os.fsdecode(head.removeprefix(b"ref: ")) if head.startswith(b"ref: ") else ""
         for folder in _WHERE_REFS_ARE if named else ():
             ref = f"{folder}{named}"
-            if _IS_REF.match(ref) and (found := self._damage(ref)):
+            if _IS_REF.match(ref) and (found := self._find_damage(ref)):
                 raise RefDamaged(ref=ref, why=found, log=str(self.common / "logs" / ref))
 
-    def _damage(self, ref: str) -> Text | None:
+    def _find_damage(self, ref: str) -> Text | None:
         if found := unreadable(Repository(self.git_dir, self.common), ref):
             return found.why
         value = object_at(self._refs, ref)
@@ -162,7 +162,7 @@ class GitHistory:
         for start in range(0, len(names), _AT_ONCE):
             some = ("--", *names[start : start + _AT_ONCE])
             ids = self._run("rev-list", "--full-history", commit, *some)
-            changes = _by_commit(self._run(*_RAW, "--stdin", "--root", "-m", *some, stdin=ids))
+            changes = _parse_changes(self._run(*_RAW, "--stdin", "--root", "-m", *some, stdin=ids))
             found += (step for oid, steps in changes.items() if oid not in self._shallow for step in steps)
         return found
 
@@ -193,22 +193,24 @@ class GitHistory:
 
     def _some_commits(self, ids: Sequence[str]) -> Iterator[PastCommit]:
         asked = "".join(f"{one}\n" for one in ids).encode()
-        changes = _by_commit(self._run(*_RAW, "--stdin", "--root", "-m", stdin=asked))
+        changes = _parse_changes(self._run(*_RAW, "--stdin", "--root", "-m", stdin=asked))
         for oid, found in zip(ids, read_available(self._git, ids, _MOST_BLOB), strict=True):
             if found is None:
                 raise self._unreadable(Text("commit {id} is missing or damaged", id=oid))
             # Where a shallow clone is cut off, every file looks new.
             cut = oid in self._shallow
-            past = _past(oid, found[1], tuple(changes.get(oid, ())), self._format)
+            past = _parse_commit(oid, found[1], tuple(changes.get(oid, ())), self._format)
             yield past._replace(changes=(), parents=()) if cut else past
 
     @cached_property
     def _noted(self) -> dict[str, list[str]]:
-        if why := self._damage(self._notes_at):  # no notes and notes that cannot be read are not the same
+        if why := self._find_damage(
+            self._notes_at
+        ):  # no notes and notes that cannot be read are not the same
             raise NotesDamaged(why=why)
         tip = commit_at(self._refs, self._notes_at)
         try:
-            found = noted(self._git, tip)
+            found = list_notes(self._git, tip)
         except CopyFailed:
             raise NotesDamaged(why=leads_astray(tip)) from None
         return {blob: [entry.oid for entry in entries] for blob, entries in found.items()}
@@ -247,7 +249,7 @@ class GitHistory:
         return CloneUnreadable(why=why) if lacks else CloneDamaged(why=why)
 
 
-def _parsed(git: Git, *words: str) -> str:
+def _rev_parse(git: Git, *words: str) -> str:
     """Empty if git has no answer."""
     finished = git.attempt("rev-parse", *words)
     return "" if finished.code else finished.out.decode().strip()
@@ -258,7 +260,7 @@ def shallow_commits(common: Path) -> frozenset[str]:
     return frozenset(read_small(common / "shallow").decode("ascii", "replace").split())
 
 
-def noted(git: Git, tip: str, *places: str) -> dict[str, list[TreeFile]]:
+def list_notes(git: Git, tip: str, *places: str) -> dict[str, list[TreeFile]]:
     """The notes in this commit, by the object they hang on, at whatever depth of the tree.
 
     More than one for an object if they lie at two depths: git reads them together.
@@ -308,7 +310,7 @@ def _step(path: bytes, before: str, after: str, old_oid: str, oid: str) -> PathC
     )
 
 
-def _by_commit(out: bytes) -> dict[str, list[PathChange]]:
+def _parse_changes(out: bytes) -> dict[str, list[PathChange]]:
     """From `diff-tree --stdin -z`: the commit, its changes against a parent, the next."""
     found: dict[str, list[PathChange]] = {}
     fields = iter(out.split(b"\0"))
@@ -322,9 +324,9 @@ def _by_commit(out: bytes) -> dict[str, list[PathChange]]:
     return found
 
 
-def _past(oid: str, data: bytes, changes: tuple[PathChange, ...], kind: str) -> PastCommit:
+def _parse_commit(oid: str, data: bytes, changes: tuple[PathChange, ...], kind: str) -> PastCommit:
     header, gap, message = data.partition(b"\n\n")
-    kept, signatures = _signatures(header, b"gpgsig" if kind == "sha1" else b"gpgsig-" + kind.encode())
+    kept, signatures = _split_signatures(header, b"gpgsig" if kind == "sha1" else b"gpgsig-" + kind.encode())
     place = _place(header)
     # Whoever adds a line for a signature must not change what else git reads.
     whole = len(signatures) == 1 and _place(kept) == place
@@ -345,7 +347,7 @@ def _place(header: bytes) -> bytes:
     return found[0] if found else b""
 
 
-def _signatures(header: bytes, name: bytes) -> tuple[bytes, list[bytes]]:
+def _split_signatures(header: bytes, name: bytes) -> tuple[bytes, list[bytes]]:
     """The header as it was signed, without signatures of any kind; and those with this name."""
     kept, found = list[bytes](), list[bytes]()
     inside: bytes | None = None

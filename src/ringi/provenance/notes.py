@@ -15,7 +15,7 @@ from ringi.kernel.process.ref_files import LOCKED, Damage, glance, is_partial
 from ringi.kernel.process.refs import examine, put_aside
 from ringi.kernel.process.repository import Mended, Repository
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.provenance.history import MOST_NOTE, OBJECT_ID, noted
+from ringi.provenance.history import MOST_NOTE, OBJECT_ID, list_notes
 from ringi.provenance.notes_remains import ADDED, REBUILT, NotesRemains
 from ringi.tree.personal_git import GitFailed, PersonalGit
 
@@ -114,14 +114,14 @@ class Notes:
     def lacks(self, lines: Lines) -> bool:
         """Whether one of them is not there. Raises NotesDamaged."""
         try:
-            return bool(_with_lines(self._git, self._tip(), lines))
+            return bool(_plan_changes(self._git, self._tip(), lines))
         except CopyFailed:
             return True
 
     def lines(self) -> Iterator[bytes]:
         """Of all notes. Raises NotesDamaged, NotesFailed."""
         try:
-            entries = noted(self._git, self._tip())
+            entries = list_notes(self._git, self._tip())
             ids = sorted({entry.oid for some in entries.values() for entry in some})
             for one in read_available(self._git, ids, MOST_NOTE):
                 yield from (line for line in one[1].split(b"\n") if line) if one else ()
@@ -132,7 +132,7 @@ class Notes:
         """Reads every note."""
         if (found := examine(self._repository, NOTES)) or is_partial(self._repository):
             return found
-        entries = noted(self._git, notes_tip(self._git))
+        entries = list_notes(self._git, notes_tip(self._git))
         ids = sorted({entry.oid for some in entries.values() for entry in some})
         read = zip(ids, read_available(self._git, ids, MOST_NOTE), strict=True)
         unread = {oid for oid, one in read if one is None}
@@ -153,11 +153,11 @@ class Notes:
                 if found is None:
                     return Rebuilt(LOCKED, str(aside.folder)) if locked else None
                 remains = NotesRemains(self._git, self._repository)
-                values = remains.own_values()
+                values = remains.list_own_values()
                 aside.take_objects(values)
                 if aside.take_ref(NOTES):
                     self._write_ref("-d", NOTES)
-                kept = remains.readable(values)
+                kept = remains.collect(values)
                 self._restore(kept.base, kept.lines)
         except (CopyFailed, NoCommit) as error:
             raise NotesFailed(why=error.details["why"]) from None
@@ -181,7 +181,7 @@ class Notes:
             tip = self._tip()
             if not tip and (found := examine(self._repository, NOTES)):
                 raise NotesDamaged(why=found.why)
-            wanted = _with_lines(self._git, tip, lines)
+            wanted = _plan_changes(self._git, tip, lines)
             if not wanted:
                 return
             try:
@@ -217,7 +217,7 @@ class Notes:
         sync_refs(self._repository, (NOTES,), since)
 
     def _restore(self, base: str, lines: Lines) -> None:
-        if wanted := _with_lines(self._git, base, lines):
+        if wanted := _plan_changes(self._git, base, lines):
             self._write(_commit_of(wanted, base, self._committer(), REBUILT))
         elif base:
             self._write_ref("-m", "ringi: rebuilt", NOTES, base, "0" * len(base))
@@ -250,11 +250,11 @@ def _place(blob: str) -> str:
     return f"{blob[:2]}/{blob[2:]}"
 
 
-def _with_lines(git: Git, tip: str, wanted: Lines) -> list[_Note]:
+def _plan_changes(git: Git, tip: str, wanted: Lines) -> list[_Note]:
     """The notes that change."""
     blobs = sorted(wanted)
     near = sorted({place for blob in blobs for place in (blob, blob[:2])}) if len(blobs) <= _FEW else []
-    there = noted(git, tip, *near)
+    there = list_notes(git, tip, *near)
     old = sorted({entry.oid for blob in blobs for entry in there.get(blob, ())})
     read = dict(zip(old, read_available(git, old, MOST_NOTE), strict=True))
     changed = []

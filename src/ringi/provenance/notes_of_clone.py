@@ -77,7 +77,7 @@ class CloneNotes:
             for blob, data in self._history.all_notes():
                 self._take(blob, data)
 
-    def made(self, path: str) -> Iterator[Made]:
+    def find_made(self, path: str) -> Iterator[Made]:
         """By the steps of runs, as far as it was read."""
         for step, places in self.steps.get(path, {}).items():
             for said in (self.approvals[place].statement.predicate for place in places):
@@ -86,11 +86,11 @@ class CloneNotes:
 
     def _take(self, blob: str, data: bytes) -> None:
         if data not in self._taken:
-            self._taken[data] = self._damage_in(data)
+            self._taken[data] = self._open_lines(data)
         if why := self._taken[data]:
             self.damaged[blob] = why
 
-    def _damage_in(self, data: bytes) -> Text | None:
+    def _open_lines(self, data: bytes) -> Text | None:
         """Opens what is new in a note; answers with what is wrong with it."""
         damage: Text | None = None
         for line in data.split(b"\n"):
@@ -120,11 +120,11 @@ class CloneNotes:
             return True
         try:
             payload = base64.b64decode(found[1], validate=True)
-            names = (_plain(name) for name in _NAME.findall(payload))
+            names = (_unescape(name) for name in _NAME.findall(payload))
             return any(name in self._names for name in names)
         except (binascii.Error, ValueError):
             return True
 
 
-def _plain(name: bytes) -> bytes:
+def _unescape(name: bytes) -> bytes:
     return json.loads(name).encode() if b"\\" in name else name[1:-1]

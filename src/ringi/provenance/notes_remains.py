@@ -48,12 +48,12 @@ class NotesRemains:
         self._trees: set[str] = set()
         """Those of all commits that can be read, whoever made them."""
 
-    def own_values(self) -> list[str]:
+    def list_own_values(self) -> list[str]:
         """Commits that the notes were at, the newest first."""
         own = [read_ref(self._repository, NOTES).value, *earlier_values(self._repository, NOTES)]
         return list(dict.fromkeys(filter(None, [*own, read_packed_ref(self._repository, NOTES)])))
 
-    def _fetched_values(self) -> list[str]:
+    def _list_fetched(self) -> list[str]:
         """Commits of notes that somebody fetched from elsewhere."""
         words = (
             "for-each-ref",
@@ -66,13 +66,13 @@ class NotesRemains:
         name = NOTES.rpartition("/")[2]
         return [value for ref, value in pairs if ref.endswith(f"/{name}") and "notes" in ref and ref != NOTES]
 
-    def readable(self, values: Sequence[str]) -> Remains:
+    def collect(self, values: Sequence[str]) -> Remains:
         # Unnamed ones even if a named one is whole: a log that lost its end names only earlier commits.
-        whole, torn = self._sorted_out([*values, *self._fetched_values(), *self._unnamed()])
+        whole, torn = self._sort_commits([*values, *self._list_fetched(), *self._list_unnamed()])
         base = whole[0] if whole else ""
         lines: dict[str, list[bytes]] = {}
         own = {entry for commit in [*torn, *whole] for entry in self._entries(commit)}
-        left = [tree for tree in self._left_trees() if self._is_ours(tree, own)]
+        left = [tree for tree in self._list_orphans() if self._is_ours(tree, own)]
         if values and values[0] not in {*whole, *torn} and not left:
             self._is_whole = False
         for tree in [*left, *torn, *whole[1:]]:
@@ -81,7 +81,7 @@ class NotesRemains:
                 known += (line for line in found if line not in known)
         return Remains(base, lines, frozenset(self._lost - lines.keys()), self._is_whole)
 
-    def _left_trees(self) -> Iterator[str]:
+    def _list_orphans(self) -> Iterator[str]:
         """Trees in the form of notes whose commit is lost. Only loose ones: a pack has the commit too."""
         for path in loose_objects(self._repository):
             oid = path.parent.name + path.name
@@ -97,7 +97,7 @@ class NotesRemains:
         notes = read_available(self._git, [oid for _, oid in entries], MOST_NOTE)
         return any(_is_proof(line) for note in notes if note for line in note[1].split(b"\n"))
 
-    def _sorted_out(self, values: Sequence[str]) -> tuple[list[str], list[str]]:
+    def _sort_commits(self, values: Sequence[str]) -> tuple[list[str], list[str]]:
         """Whole ones, without those that are in the history of another; and damaged ones."""
         whole, torn, waiting, seen = list[str](), list[str](), [*values], set[str]()
         while waiting and len(seen) < _MOST_COMMITS:
@@ -122,7 +122,7 @@ class NotesRemains:
         [found] = read_available(self._git, [commit], _MOST_COMMIT)
         return _parents_in(found[1].partition(b"\n\n")[0] if found else b"")
 
-    def _unnamed(self) -> list[str]:
+    def _list_unnamed(self) -> list[str]:
         """Commits of notes that no ref and no log names, the newest first."""
         words = (
             "cat-file",
@@ -145,7 +145,7 @@ class NotesRemains:
                 continue
             when = re.search(rb"^committer .* (\d+) [+-]\d+$", head, re.MULTILINE)
             found.append((int(when[1]) if when else 0, oid))
-        ours |= _built_on(ours, of_git)
+        ours |= _find_built_on(ours, of_git)
         return [oid for _, oid in sorted(found, reverse=True) if oid in ours]
 
     def _lines_of(self, commit: str) -> Iterator[tuple[str, list[bytes]]]:
@@ -194,7 +194,7 @@ def _is_proof(line: bytes) -> bool:
     return True
 
 
-def _built_on(ours: set[str], parents: Mapping[str, Sequence[str]]) -> set[str]:
+def _find_built_on(ours: set[str], parents: Mapping[str, Sequence[str]]) -> set[str]:
     """Those of `parents` that have one of `ours` in their history."""
     children: dict[str, list[str]] = {}
     for child, above in parents.items():

@@ -86,7 +86,7 @@ def learn(diffs: Iterable[Diff], known: dict[str, bytes]) -> None:
             before, after = one.step.before, one.step.after
             if _is_known(after, known):
                 continue
-            made = _applied(one, None if before == NOT_THERE else known[before.blob], exact=True)
+            made = _apply_diff(one, None if before == NOT_THERE else known[before.blob], exact=True)
             if made is not None and codec.blob_id(made, like=after.blob) == after.blob:
                 known[after.blob] = made
 
@@ -109,21 +109,21 @@ class Replay:
 
         One that does not fit is left out.
         """
-        found = self._way(before, after)
+        found = self._find_way(before, after)
         return None if found is None else tuple(found.values())
 
     def steps(self, before: FileAt, after: FileAt) -> set[PathChange]:
         """Those approved changes that lead from one state to the other."""
-        return {self._diffs[place].step for place in self._way(before, after) or ()}
+        return {self._diffs[place].step for place in self._find_way(before, after) or ()}
 
-    def _way(self, before: FileAt, after: FileAt) -> dict[int, Link] | None:
+    def _find_way(self, before: FileAt, after: FileAt) -> dict[int, Link] | None:
         data = b"" if before == NOT_THERE else self._known.get(before.blob)
         if data is None or after == NOT_THERE:
             return None
         for first in reversed(range(len(self._diffs))):
             state, links = _ReplayState(before, data), dict[int, Link]()
             for place in range(first, len(self._diffs)):
-                given = self._applied(state, place, after.blob)
+                given = self._apply_once(state, place, after.blob)
                 if given is None:
                     continue
                 links[place] = Link(state.at, given.at, _as_replayed(self._diffs[place].evidence))
@@ -132,7 +132,7 @@ class Replay:
                     return links
         return None
 
-    def _applied(self, state: _ReplayState, place: int, like: str) -> _ReplayState | None:
+    def _apply_once(self, state: _ReplayState, place: int, like: str) -> _ReplayState | None:
         key = state.at, place
         if key not in self._given:
             self._given[key] = self._apply(state, self._diffs[place], like)
@@ -142,16 +142,16 @@ class Replay:
         before, after = diff.step.before, diff.step.after
         if (before == NOT_THERE) is not (state.at == NOT_THERE):
             return None
-        data = _applied(diff, None if state.at == NOT_THERE else state.data)
+        data = _apply_diff(diff, None if state.at == NOT_THERE else state.data)
         if data is None:
-            data = self._merged(state, diff)
+            data = self._merge(state, diff)
         if data is None:
             return None
         mode = after.mode if before.mode != after.mode else state.at.mode
         at = FileAt(mode, codec.blob_id(data, like=like))
         return _ReplayState(at, data) if at != state.at else None
 
-    def _merged(self, state: _ReplayState, diff: Diff) -> bytes | None:
+    def _merge(self, state: _ReplayState, diff: Diff) -> bytes | None:
         """As git does it, if lines beside the approved ones have changed."""
         before, after = (self._known.get(one.blob) for one in (diff.step.before, diff.step.after))
         if before is None or after is None or state.data == before:
@@ -161,7 +161,7 @@ class Replay:
         return merged.side.data if isinstance(merged, MergedFile) and merged.side else None
 
 
-def _applied(diff: Diff, data: bytes | None, *, exact: bool = False) -> bytes | None:
+def _apply_diff(diff: Diff, data: bytes | None, *, exact: bool = False) -> bytes | None:
     """At the lines that it names, or at the only place where it fits."""
 
     def read(path: str) -> bytes | None:

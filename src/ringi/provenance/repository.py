@@ -46,16 +46,16 @@ class GitRepository:
         cut = shallow_commits(repository.common) if repository else frozenset[str]()
         return tuple(sorted(set(out.decode().split()) - cut))
 
-    def published(self, paths: Sequence[str]) -> frozenset[str]:
+    def filter_tracked(self, paths: Sequence[str]) -> frozenset[str]:
         try:
             if Repository.at(self._root) is None:
                 return frozenset()
             outside = {path for path in paths if repository_around(self._root, os.fsencode(path), ())}
-            return frozenset(paths).difference(outside, self._ignored(sorted({*paths} - outside)))
+            return frozenset(paths).difference(outside, self._list_ignored(sorted({*paths} - outside)))
         except (GitFailed, CopyFailed, NoCommit):
             return frozenset()
 
-    def _ignored(self, paths: Sequence[str]) -> Iterable[str]:
+    def _list_ignored(self, paths: Sequence[str]) -> Iterable[str]:
         if not paths:
             return ()
         # Written like this, no name looks like a pattern.
@@ -67,10 +67,10 @@ class GitRepository:
             if len(paths) == 1:
                 return paths
             half = len(paths) // 2
-            return [*self._ignored(paths[:half]), *self._ignored(paths[half:])]
+            return [*self._list_ignored(paths[:half]), *self._list_ignored(paths[half:])]
         return [os.fsdecode(name).removeprefix("./") for name in names_in(out)]
 
-    def stored(self, files: Mapping[str, Sequence[bytes]]) -> dict[str, tuple[str, ...]]:
+    def blob_ids(self, files: Mapping[str, Sequence[bytes]]) -> dict[str, tuple[str, ...]]:
         unknown = {path: ("",) * len(contents) for path, contents in files.items()}
         try:
             if not files or Repository.at(self._root) is None:
@@ -87,7 +87,7 @@ class GitRepository:
             attributes.setdefault(path, {})[name] = value
         return {
             path: tuple(
-                self._stored(_Conversion.of(attributes[path], settings), path, data, like)
+                self._blob_id(_Conversion.of(attributes[path], settings), path, data, like)
                 for data in contents
             )
             for path, contents in files.items()
@@ -98,7 +98,7 @@ class GitRepository:
         pairs = (pair.partition("\n") for pair in out.split("\0") if pair)
         return {name: value if given else "true" for name, given, value in pairs}
 
-    def _stored(self, how: "_Conversion", path: str, data: bytes, like: str) -> str:
+    def _blob_id(self, how: "_Conversion", path: str, data: bytes, like: str) -> str:
         if how.filter and not how.is_lfs:
             return ""
         if how.is_lfs:
@@ -120,14 +120,14 @@ class GitRepository:
     def damage(self) -> Text | None:
         """Why the notes cannot be read; None if they can, or there are none."""
         try:
-            notes = self._found_notes()
+            notes = self._find_notes()
             found = notes.damage() if notes else None
         except (NotesFailed, CopyFailed) as error:
             return Text(error.message, **error.details)
         return found.why if found else None
 
     def rebuild(self) -> Rebuilt | None:
-        notes = self._found_notes()
+        notes = self._find_notes()
         return notes.rebuild() if notes else None
 
     def lines(self) -> Iterator[bytes]:
@@ -137,13 +137,13 @@ class GitRepository:
         return self._notes().lacks(lines)
 
     def _notes(self) -> Notes:
-        notes = self._found_notes()
+        notes = self._find_notes()
         if notes is None:
             why = Text("there is no git repository in {folder}", folder=str(self._theirs.root))
             raise NotesFailed(why=why)
         return notes
 
-    def _found_notes(self) -> Notes | None:
+    def _find_notes(self) -> Notes | None:
         """None without a repository: then there is nothing that could be damaged."""
         try:
             repository = Repository.at(self._theirs.root)

@@ -24,7 +24,7 @@ _Change = tuple[FileAt, FileAt]
 _Lines = Counter[bytes]
 
 
-def brought_by(
+def find_agent_commits(
     history: History, known: PathHistory, made: Sequence[Made], base: Iterable[PathChange]
 ) -> Mapping[str, Made]:
     """By commit, the run whose lines it brings.
@@ -32,8 +32,8 @@ def brought_by(
     What `base`, or a commit of the range that names its agent, has brought before is spared: a person may
     bring it again. So is a merge that is nothing but one, or in which somebody had to decide.
     """
-    wrote = [(one, lines) for one in made if (lines := _written(one))]
-    changes = [*_silent(known)] if wrote else []
+    wrote = [(one, lines) for one in made if (lines := _lines_written(one))]
+    changes = [*_list_silent(known)] if wrote else []
     added = _Added(history, (way for _, ways in changes for way in ways))
     found = [
         (oid, one, lines)
@@ -73,7 +73,7 @@ class _Added:
         return self._known[way]
 
 
-def _silent(known: PathHistory) -> Iterable[tuple[str, list[_Change]]]:
+def _list_silent(known: PathHistory) -> Iterable[tuple[str, list[_Change]]]:
     for link in known.links:
         if link.level is Level.UNASSISTED:
             yield link.evidence.commit, [(link.before, link.after)]
@@ -102,7 +102,7 @@ def _is_most(wanted: _Lines, added: _Lines) -> bool:
     return 2 * _weight(wanted & added) > _weight(wanted)
 
 
-def _written(made: Made) -> _Lines:
+def _lines_written(made: Made) -> _Lines:
     part = part_of(made.diff, made.path)
     hunks = parse_patch(part).files[0].hunks if part else ()
     rows = [row for hunk in hunks for row in hunk.body.split(b"\n")]

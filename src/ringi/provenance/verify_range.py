@@ -17,13 +17,13 @@ from ringi.approvals.statement import NOT_THERE, NOTES, FileAt, PathChange
 from ringi.config.pins import SIGNERS
 from ringi.errors import NoSuchCommit
 from ringi.kernel.text import COMMIT_SHOWN, Text
-from ringi.provenance.chain import Link, level_of, merged, strongest, uses_twice
-from ringi.provenance.commits import PathHistory, by_path, proof_of, related, taken_for_runs
-from ringi.provenance.envelope import Grounds, Judged, judged, refusal
+from ringi.provenance.chain import Link, find_strongest, level_of, links_of_merges, uses_twice
+from ringi.provenance.commits import PathHistory, attribute_to_runs, find_related, group_by_path, judge_commit
+from ringi.provenance.envelope import Grounds, Judged, judge, why_refused
 from ringi.provenance.notes_of_clone import CloneNotes
 from ringi.provenance.ports import History, PastCommit, PastSignatures
 from ringi.provenance.replay import Diff, Replay, learn, part_of, rerender_diff
-from ringi.provenance.unlabelled_agent_commits import brought_by
+from ringi.provenance.unlabelled_agent_commits import find_agent_commits
 from ringi.provenance.verdict import (
     Evidence,
     FileVerdict,
@@ -113,7 +113,7 @@ class _Examined:
         self._cut_off = roots is None
         self._grounds = Grounds(
             signing.signatures,
-            tuple(_lists(history, trusted, signing.own)),
+            tuple(_read_lists(history, trusted, signing.own)),
             roots or frozenset(),
             begins=not trusted,
             now=signing.now,
@@ -133,7 +133,7 @@ class _Examined:
                 self._notes.follow_all()
                 self._find(open_)
                 self._replay(self._improvable())
-        return self._told()
+        return self._report()
 
     def _improvable(self) -> list[str]:
         """The paths that could be covered better; a report tells the best that is known."""
@@ -147,12 +147,12 @@ class _Examined:
 
     def _find(self, paths: Iterable[str]) -> None:
         fresh = self._notes.approvals[len(self._judged) :]
-        self._judged += _together(lambda one: judged(one, self._grounds), fresh)
+        self._judged += _map_in_threads(lambda one: judge(one, self._grounds), fresh)
         for path in paths:
             change = self._net[path]
-            self._chains[path] = strongest(change.before, change.after, self._links(path))
+            self._chains[path] = find_strongest(change.before, change.after, self._links(path))
 
-    def _given(self, path: str) -> Iterator[tuple[PathChange, Judged]]:
+    def _list_given(self, path: str) -> Iterator[tuple[PathChange, Judged]]:
         """The approvals of the path, whether they count or not."""
         for step, places in self._notes.steps.get(path, {}).items():
             yield from ((step, self._judged[place]) for place in places)
@@ -163,15 +163,15 @@ class _Examined:
                 yield one.net[path], one
 
     def _links(self, path: str) -> list[Link]:
-        found = [Link(step.before, step.after, given.evidence) for step, given in self._counting(path)]
+        found = [Link(step.before, step.after, given.evidence) for step, given in self._list_counting(path)]
         if commit := self._commits.get(path):
             found += commit.links
-            found += merged(commit.merges, found, commit.made - {self._net[path].before})
+            found += links_of_merges(commit.merges, found, commit.made - {self._net[path].before})
         return found
 
-    def _counting(self, path: str) -> list[tuple[PathChange, Judged]]:
+    def _list_counting(self, path: str) -> list[tuple[PathChange, Judged]]:
         """The approvals of changes that nobody took back with a later signature."""
-        given = [(step, one) for step, one in self._given(path) if refusal(one, step) is None]
+        given = [(step, one) for step, one in self._list_given(path) if why_refused(one, step) is None]
         back: dict[tuple[FileAt, FileAt], str] = {}
         for step, one in given:
             if one.evidence.level is Level.SIGNED:
@@ -189,10 +189,10 @@ class _Examined:
             if any(step.path in wanted for step in commit.changes):
                 touching.append(commit)
         touching.reverse()
-        ours = parents.keys() if self._grounds.begins else related(parents)
+        ours = parents.keys() if self._grounds.begins else find_related(parents)
         signed = [one if one.id in ours else one._replace(signature="") for one in touching]
-        proven = _together(lambda commit: proof_of(commit, self._grounds), signed)
-        self._commits = by_path(wanted, zip(touching, proven, strict=True))
+        proven = _map_in_threads(lambda commit: judge_commit(commit, self._grounds), signed)
+        self._commits = group_by_path(wanted, zip(touching, proven, strict=True))
         self._notes.follow(state.blob for one in self._commits.values() for state in one.states)
 
     def _doubt(self, paths: Sequence[str]) -> None:
@@ -200,37 +200,37 @@ class _Examined:
         silent = [path for path in paths if self._commits[path].links or self._commits[path].merges]
         if silent:
             self._notes.follow_all()
-        made = {path: found for path in silent if (found := list(self._notes.made(path)))}
-        past = _past(self._history, self._asked.trusted or self._asked.base, made)
+        made = {path: found for path in silent if (found := list(self._notes.find_made(path)))}
+        past = _read_past(self._history, self._asked.trusted or self._asked.base, made)
         for path, found in made.items():
             steps = past.get(path, ())
-            known = taken_for_runs(self._commits[path], found, steps)
-            self._commits[path] = known.given_to(brought_by(self._history, known, found, steps))
+            known = attribute_to_runs(self._commits[path], found, steps)
+            self._commits[path] = known.reassign(find_agent_commits(self._history, known, found, steps))
         if taken := [path for path in made if self._commits[path].runs]:
             self._find(taken)
 
     # What was approved for other bytes.
 
     def _replay(self, paths: Sequence[str]) -> None:
-        diffs = {path: found for path in paths if (found := list(_diffs(self._counting(path))))}
+        diffs = {path: found for path in paths if (found := list(_diffs(self._list_counting(path))))}
         ends = {path: list(_ends(self._net[path], self._commits.get(path))) for path in diffs}
         blobs = {before.blob for path in diffs for before, _ in ends[path]}
         # Words that do not count may still lead to bytes that do.
-        told = {path: list(_diffs(self._given(path), _MOST_REPLAYED)) for path in diffs}
+        told = {path: list(_diffs(self._list_given(path), _MOST_REPLAYED)) for path in diffs}
         blobs |= {diff.step.before.blob for found in told.values() for diff in found}
-        past = _past(self._history, self._asked.base, diffs)
+        past = _read_past(self._history, self._asked.base, diffs)
         blobs |= {step.before.blob for steps in past.values() for step in steps}
         known = self._history.contents(blobs - {""})
         for path, all_found in diffs.items():
             learn(told[path], known)
-            found = [one for one in (_checked(diff, known) for diff in all_found) if one]
-            given = [Link(step.before, step.after, one.evidence) for step, one in self._given(path)]
-            used = _used(given, Replay(found, known), past.get(path, ()))
+            found = [one for one in (_drop_unsigned_words(diff, known) for diff in all_found) if one]
+            given = [Link(step.before, step.after, one.evidence) for step, one in self._list_given(path)]
+            used = _find_used(given, Replay(found, known), past.get(path, ()))
             replay = Replay([diff for diff in found if diff.step not in used], known)
             links = self._links(path)
             for before, after in ends[path]:
                 links += replay.links(before, after) or ()
-                chain = strongest(self._net[path].before, self._net[path].after, links)
+                chain = find_strongest(self._net[path].before, self._net[path].after, links)
                 if chain is None or uses_twice(chain):
                     continue
                 if not suffices(self._level(path), Mode.STRICT):
@@ -238,10 +238,10 @@ class _Examined:
 
     # What is told.
 
-    def _told(self) -> Findings:
+    def _report(self) -> Findings:
         asked, problems = self._asked, tuple(self._problems())
         why = {
-            _shown(path): tuple(self._reasons(path))
+            _printable(path): tuple(self._reasons(path))
             for path in self._net
             if not suffices(self._level(path), asked.mode)
         }
@@ -290,7 +290,7 @@ class _Examined:
         if self._cut_off:
             return
         found = [
-            *map(_weak, self._chains[path] or ()),
+            *map(_why_weak, self._chains[path] or ()),
             *self._gaps(path),
             *_by_agents(self._commits.get(path)),
         ]
@@ -305,9 +305,9 @@ class _Examined:
             yield Text("a note on it does not count: {why}", why=self._notes.damaged[blob])
         used = {link.evidence for link in self._chains[path] or ()}
         other: list[tuple[Evidence, PathChange]] = []
-        counting = self._counting(path)
-        for step, given in self._given(path):
-            if why := refusal(given, step):
+        counting = self._list_counting(path)
+        for step, given in self._list_given(path):
+            if why := why_refused(given, step):
                 yield Text("the approval of {name} does not count: {why}", name=given.evidence.by, why=why)
             elif (step, given) not in counting and step.after == change.after:
                 yield Text("the approval of {name} was taken back later", name=given.evidence.by)
@@ -315,10 +315,10 @@ class _Examined:
                 continue
             elif step != change:
                 other.append((given.evidence, step))
-            elif why := _weak(Link(step.before, step.after, given.evidence)):
+            elif why := _why_weak(Link(step.before, step.after, given.evidence)):
                 yield why
         if other:
-            yield _unlike(change, *max(other, key=lambda pair: pair[0].at))
+            yield _why_other_bytes(change, *max(other, key=lambda pair: pair[0].at))
 
 
 def _diffs(counting: Iterable[tuple[PathChange, Judged]], most: int = 0) -> Iterator[Diff]:
@@ -329,7 +329,7 @@ def _diffs(counting: Iterable[tuple[PathChange, Judged]], most: int = 0) -> Iter
             yield Diff(step, part, given.evidence)
 
 
-def _checked(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
+def _drop_unsigned_words(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
     """A key signs the diff; of a review only the bytes are confirmed."""
     evidence = diff.evidence
     return rerender_diff(diff, known) if evidence.level is Level.CONFIRMED and evidence.review else diff
@@ -338,7 +338,7 @@ def _checked(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
 def _file(
     change: PathChange, chain: tuple[Link, ...] | None, why: Mapping[str, tuple[Text, ...]]
 ) -> FileVerdict:
-    path = _shown(change.path)
+    path = _printable(change.path)
     return FileVerdict(
         path=path,
         before=_side(change.before),
@@ -374,7 +374,7 @@ def _by_agents(commits: PathHistory | None) -> Iterator[Text]:
             )
 
 
-def _unlike(change: PathChange, evidence: Evidence, step: PathChange) -> Text:
+def _why_other_bytes(change: PathChange, evidence: Evidence, step: PathChange) -> Text:
     if step.after == change.after:
         return Text(
             "{name} approved these bytes in place of {approved}, and here they replace {found}",
@@ -394,7 +394,7 @@ def _short(at: FileAt) -> str | Text:
     return at.blob[:_SHOWN] or Text("no file")
 
 
-def _weak(link: Link) -> Text | None:
+def _why_weak(link: Link) -> Text | None:
     """Why a link that counts for something is not enough."""
     evidence = link.evidence
     if evidence.level is Level.TYPED and evidence.review:
@@ -412,7 +412,7 @@ def _weak(link: Link) -> Text | None:
     return None
 
 
-def _lists(history: History, trusted: str, own: SignerList | None) -> Iterator[SignerList]:
+def _read_lists(history: History, trusted: str, own: SignerList | None) -> Iterator[SignerList]:
     projects = history.file(trusted, PROJECTS) if trusted else None
     if projects is not None:
         yield SignerList(PROJECTS, projects)
@@ -420,7 +420,7 @@ def _lists(history: History, trusted: str, own: SignerList | None) -> Iterator[S
         yield own
 
 
-def _past(history: History, base: str, paths: Collection[str]) -> dict[str, list[PathChange]]:
+def _read_past(history: History, base: str, paths: Collection[str]) -> dict[str, list[PathChange]]:
     """For each path what the base and the commits before it did to it, the newest first."""
     found: dict[str, list[PathChange]] = {}
     for step in history.steps_to(base, paths) if base and paths else ():
@@ -437,11 +437,11 @@ def _ends(change: PathChange, commits: PathHistory | None) -> Iterator[tuple[Fil
         yield from ((before, after) for before, after, _ in commits.assisted[-_MOST_REPLAYED:])
 
 
-def _used(given: Sequence[Link], replay: Replay, past: Iterable[PathChange]) -> set[PathChange]:
+def _find_used(given: Sequence[Link], replay: Replay, past: Iterable[PathChange]) -> set[PathChange]:
     """What the base has already: replayed, it would bring back what was taken out since."""
     used: set[PathChange] = set()
     for step in past:
-        chain = strongest(step.before, step.after, given)
+        chain = find_strongest(step.before, step.after, given)
         if chain is not None:
             used |= {PathChange(step.path, link.before, link.after) for link in chain}
         else:
@@ -449,7 +449,7 @@ def _used(given: Sequence[Link], replay: Replay, past: Iterable[PathChange]) -> 
     return used
 
 
-def _together(work: Callable[[S], T], given: Sequence[S]) -> list[T]:
+def _map_in_threads(work: Callable[[S], T], given: Sequence[S]) -> list[T]:
     """In order; in threads if there is more than one, because each mostly waits for ssh-keygen."""
     shares = [given[at::_AT_ONCE] for at in range(min(_AT_ONCE, len(given)))]
     if len(shares) <= 1:
@@ -463,7 +463,7 @@ def _order(file: FileVerdict) -> tuple[bool, str]:
     return file.covered, file.path
 
 
-def _shown(path: str) -> str:
+def _printable(path: str) -> str:
     """A document has only text; a name that is none has its bytes spelled out."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 

@@ -27,7 +27,7 @@ def range_lines(
     document: RangeVerdict, why: Mapping[str, Sequence[Text]], problems: Sequence[ProofProblem]
 ) -> Iterator[Line]:
     """`why` and `problems` are the document's, as translatable sentences."""
-    yield line(_taken(document))
+    yield line(_describe_range(document))
     if document.forge:
         yield line(Text("Reviews looked up in {project}", project=document.forge))
     for problem in problems:
@@ -38,11 +38,11 @@ def range_lines(
         yield line(Text("✗ {path}", path=file.path), Style.BAD)
         for reason in why.get(file.path, ()):
             yield line(reason, indent=4)
-    yield from _rest(len(uncovered) - _MOST_OPEN)
+    yield from _rest_line(len(uncovered) - _MOST_OPEN)
     covered = [file for file in document.files if file.covered]
     for file in covered[:_MOST_COVERED]:
-        yield _covered(file)
-    yield from _rest(len(covered) - _MOST_COVERED)
+        yield _show_covered(file)
+    yield from _rest_line(len(covered) - _MOST_COVERED)
     yield from _summary(document)
     unasked = not document.forge and document.subject in {"range", "commit"}
     if unasked and any(one.review for file in document.files for one in file.chain):
@@ -50,7 +50,7 @@ def range_lines(
         yield step(f"ringi verify {shlex.quote(document.name)} --reviews")
 
 
-def _taken(document: RangeVerdict) -> Text:
+def _describe_range(document: RangeVerdict) -> Text:
     """What the name was taken for, and what is compared."""
     base, head = document.base[:COMMIT_SHOWN], document.head[:COMMIT_SHOWN]
     told = {"name": document.name, "base": base or Text("the beginning"), "head": head}
@@ -65,23 +65,23 @@ def _taken(document: RangeVerdict) -> Text:
             return Text("Branch {name}: {base} to {head}", **told)
 
 
-def _rest(count: int) -> Iterator[Line]:
+def _rest_line(count: int) -> Iterator[Line]:
     if count > 0:
         yield line(Text("… and {count} more; all of them with --json", count=count), Style.FAINT, indent=2)
 
 
-def _covered(file: FileVerdict) -> Line:
+def _show_covered(file: FileVerdict) -> Line:
     proven = at_least(file.level, Level.CONFIRMED)
-    told = Text("{path}  {how}", path=file.path, how=_how(file))
+    told = Text("{path}  {how}", path=file.path, how=_describe_proof(file))
     mark = Text("✓ {file}", file=told) if proven else Text("· {file}", file=told)
     return line(mark, Style.GOOD if proven else Style.PLAIN)
 
 
-def _how(file: FileVerdict) -> Text:
+def _describe_proof(file: FileVerdict) -> Text:
     """By whom, at which level, and from which request: of the weakest link, which counts."""
     level = weakest(one.level for one in file.chain)
     link = next((one for one in reversed(file.chain) if one.level is level), file.chain[-1])
-    how, origin = _by(link, level), _origin(link)
+    how, origin = _describe_link(link, level), _origin(link)
     if origin is not None:
         how = Text("{how} · {origin}", how=how, origin=origin)
     if len(file.chain) > 1:
@@ -89,7 +89,7 @@ def _how(file: FileVerdict) -> Text:
     return how
 
 
-def _by(link: Evidence, level: Level) -> Text:
+def _describe_link(link: Evidence, level: Level) -> Text:
     name, commit = link.by, link.commit[:COMMIT_SHOWN]
     match level:
         case Level.SIGNED if commit:
@@ -126,7 +126,7 @@ def _origin(link: Evidence) -> Text | None:
     return None
 
 
-def _counted(level: Level, count: int) -> Text:
+def _count(level: Level, count: int) -> Text:
     match level:
         case Level.SIGNED:
             return Text("{count} signed", count=count)
@@ -146,7 +146,7 @@ def _summary(document: RangeVerdict) -> Iterator[Line]:
         yield line(Text("✓ Nothing differs"), Style.GOOD)
         return
     counts = Counter(file.level for file in document.files)
-    parts = [_counted(level, counts[level]) for level in Level if counts[level]]
+    parts = [_count(level, counts[level]) for level in Level if counts[level]]
     counted: Text = parts[0]
     for part in parts[1:]:
         counted = Text("{some}, {more}", some=counted, more=part)
@@ -176,7 +176,7 @@ def why_lines(told: LineVerdict) -> Iterator[Line]:
     if not approval:
         yield line(Text("no note of an approval brings it"), Style.WARNING, indent=2)
         return
-    yield line(Text("{by}, {at}", by=_by(approval, approval.level), at=approval.at[:19]), indent=2)
+    yield line(Text("{by}, {at}", by=_describe_link(approval, approval.level), at=approval.at[:19]), indent=2)
     if origin := _origin(approval):
         yield line(origin, indent=2)
     if told.step:

@@ -42,7 +42,7 @@ def why(history: History, signing: Signing, path: str, line: int, now: bytes | N
     origin = history.origin(head, path, before)
     asked = range_of(history, origin.commit, Mode.REPORT)._replace(only=origin.path)
     [file, *_] = verify_range(history, asked, signing).document.files or [None]
-    found = _bringing(history, origin.path, text, file.chain) if file else None
+    found = _find_bringing(history, origin.path, text, file.chain) if file else None
     return replace(told, commit=origin.commit, title=origin.title, **({"approval": found} if found else {}))
 
 
@@ -55,7 +55,7 @@ def _line_before(old: list[bytes], new: list[bytes], line: int) -> int | None:
     return None
 
 
-def _bringing(history: History, path: str, text: bytes, chain: tuple[Evidence, ...]) -> Evidence | None:
+def _find_bringing(history: History, path: str, text: bytes, chain: tuple[Evidence, ...]) -> Evidence | None:
     """The newest link of the chain whose diff adds the line; the last one if no diff tells."""
     notes = CloneNotes(history, [path])
     notes.follow_all()

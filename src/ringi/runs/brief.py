@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from ringi.engine.run_plan import AcceptanceCriterion, RunPlan, RunRole, RunStep
 from ringi.kernel.text import Text, in_language, visible
 from ringi.models.usage import Language
-from ringi.project.compose import ContextSection, composed
+from ringi.project.compose import ContextSection, compose
 
 MOST_TOKENS: Final = 6_000
 _LONGEST_LINE: Final = 500
@@ -63,7 +63,7 @@ class BriefFacts(NamedTuple):
 
 def brief_of(facts: BriefFacts, tokens: int = MOST_TOKENS) -> str:
     """Markdown of at most so many tokens; the most important lines first."""
-    return composed([*_sections(facts, in_language(facts.language))], tokens)
+    return compose([*_sections(facts, in_language(facts.language))], tokens)
 
 
 def _sections(facts: BriefFacts, say: Say) -> Iterator[ContextSection]:

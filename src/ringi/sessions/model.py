@@ -30,7 +30,7 @@ from ringi.models.prompt import (
     Prompt,
 )
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.project.outline import mentioned, pages_of
+from ringi.project.outline import find_mentioned, pages_of
 from ringi.sessions import operations
 from ringi.sessions.design import (
     CheckedDesign,
@@ -149,7 +149,7 @@ def _with_named(workspace: Workspace, state: SessionState) -> SessionState:
     code, facts = workspace.code, state.facts
     answers = [question.answer for question in state.session.questions if question.answer]
     words = "\n".join([*answers, *facts.feedback])
-    names = mentioned(words)
+    names = find_mentioned(words)
     if not names:
         return state
     named = pages_of(code.gather(words, tokens=0, limit=MOST_FILES).project.found, names)

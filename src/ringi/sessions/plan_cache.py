@@ -98,13 +98,13 @@ class PlanCache:
         """
         if not self.reads or self.why_not() is not None:
             return None
-        from ringi.project.similar import alike  # noqa: PLC0415  # most commands compare no requests
+        from ringi.project.similar import compare  # noqa: PLC0415  # most commands compare no requests
 
         plans = [*self._plans(kind)]
         if any(one.task == task for one in plans):
             now = snapshot()
             plans = [one for one in plans if (one.task, one.snapshot) != (task, now)]
-        found = [CachedPlanOffer(one, share) for one in plans if (share := alike(one.task, task))]
+        found = [CachedPlanOffer(one, share) for one in plans if (share := compare(one.task, task))]
         for offer in sorted(found, key=lambda one: (one.alike, one.plan.made_at), reverse=True):
             unchanged = all(files(path) == digest for path, digest in offer.plan.reads.items())
             if unchanged and accepted(self._store, offer.plan.origin):

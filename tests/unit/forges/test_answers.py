@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ringi.forges.answers import ForgeAnswer, answers
+from ringi.forges.answers import ForgeAnswer, collect_answers
 from ringi.forges.document import Account, Comment
 from tests.tables import each
 
@@ -19,7 +19,7 @@ def comment(body: str, number: int = 1, login: str = "alice", *, bot: bool = Fal
 
 
 def given(*comments: Comment, asked: Sequence[str] = ASKED, used: Sequence[str] = (), since: str = ""):
-    found = answers(comments, asked, since=since, used=used, counts=WRITERS.__contains__)
+    found = collect_answers(comments, asked, since=since, used=used, counts=WRITERS.__contains__)
     return [(one.to, one.text, one.reason) for one in found]
 
 
@@ -72,7 +72,7 @@ def test_the_newest_answer_counts():
 
 def test_access_is_looked_up_only_for_those_who_answer():
     looked = []
-    answers(
+    collect_answers(
         [comment("hello", 1, "bob"), comment("1. x", 2, "eve")],
         ASKED,
         since="",

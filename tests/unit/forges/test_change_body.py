@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project
 from ringi.engine.run_state import RunPhase
 from ringi.forges.body import change_body, change_title
-from ringi.forges.markdown import calm
+from ringi.forges.markdown import defuse
 from ringi.kernel.text import in_language
 from ringi.runs.document import Run
 from ringi.runs.offered import Offer
@@ -34,7 +34,7 @@ def terms(kind: ForgeKind = ForgeKind.GITHUB, item: ItemKind = ItemKind.ISSUE) -
 def test_words_of_others_call_nobody():
     words = "Ask @alice about #3, !4 and `@bob #5`; fixes https://forge.test/a/b/issues/6."
     text = f"{words}\n/close\n```\n@x #7\n```"
-    assert calm(text).splitlines() == [
+    assert defuse(text).splitlines() == [
         "Ask `@alice` about `#3`, `!4` and `@bob #5`; fixes `https://forge.test/a/b/issues/6.`",
         r"\/close",
         "```",
@@ -43,9 +43,9 @@ def test_words_of_others_call_nobody():
     ]
     others = "acme/app#7", "group/sub/app!8", "app#9", "GH-10", "gh-11"
     for name in others:
-        assert calm(f"fixes {name}.") == f"fixes `{name}`."
-    assert calm("fixes &#35;7 and &num;8") == "fixes `&#35;`7 and `&num;`8"
-    assert calm("# A title, a@b.test, &#35; and C#1x") == "# A title, a@b.test, &#35; and C#1x"
+        assert defuse(f"fixes {name}.") == f"fixes `{name}`."
+    assert defuse("fixes &#35;7 and &num;8") == "fixes `&#35;`7 and `&num;`8"
+    assert defuse("# A title, a@b.test, &#35; and C#1x") == "# A title, a@b.test, &#35; and C#1x"
 
 
 @each(

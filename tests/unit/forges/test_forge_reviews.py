@@ -12,7 +12,14 @@ from ringi.app.api import Workspace
 from ringi.approvals.document import ProofKind, ReviewAnswer, Strength
 from ringi.approvals.forge import ForgeKind, ForgeTerms, Item, ItemKind, Project, ReviewHow, ReviewProof
 from ringi.errors import ForgeBusy, NoChannel, NotProven, ReviewRefused, SignatureNeeded
-from ringi.forges.document import Access, Account, ChangeState, ReviewVerdict, approved_in, approving
+from ringi.forges.document import (
+    Access,
+    Account,
+    ChangeState,
+    ReviewVerdict,
+    approval_command,
+    parse_approval,
+)
 from ringi.forges.review_lookup import ForgeReviews
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
@@ -143,7 +150,7 @@ def test_what_is_recorded_is_what_the_forge_says(desk: Offered):
 
 
 def test_a_comment_with_the_commit_approves_it(desk: Offered):
-    desk.forge.comments_on(CHANGE, f"{approving(desk.head)}\n\nFine.")
+    desk.forge.comments_on(CHANGE, f"{approval_command(desk.head)}\n\nFine.")
     given = desk.approve(desk.commented())
     assert given.proof.review
     assert (given.proof.review.how, given.proof.strength) == (ReviewHow.COMMENT, Strength.MEDIUM)
@@ -294,7 +301,7 @@ def in_the_same_second(desk: Offered) -> ReviewProof:
 
 
 def hidden_when_it_was_commented(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, approving(desk.head))
+    desk.forge.comments_on(CHANGE, approval_command(desk.head))
     desk.forge.retargeted = "2030-01-02T03:04:06Z"
     return desk.commented()
 
@@ -340,64 +347,64 @@ def a_review_as_a_comment(desk: Offered) -> ReviewProof:
 
 
 def an_edited_comment(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, approving(desk.head), updated_at="2030-01-02T03:04:06Z")
+    desk.forge.comments_on(CHANGE, approval_command(desk.head), updated_at="2030-01-02T03:04:06Z")
     return desk.commented()
 
 
 def a_comment_edited_at_once(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, approving(desk.head), rewritten=True)
+    desk.forge.comments_on(CHANGE, approval_command(desk.head), rewritten=True)
     return desk.commented()
 
 
 def too_few_digits(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, approving(desk.head[:11]))
+    desk.forge.comments_on(CHANGE, approval_command(desk.head[:11]))
     return desk.commented()
 
 
 def other_digits(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, approving("0" * 12))
+    desk.forge.comments_on(CHANGE, approval_command("0" * 12))
     return desk.commented()
 
 
 def a_quotation(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, f"> {approving(desk.head)}\n\nReally?")
+    desk.forge.comments_on(CHANGE, f"> {approval_command(desk.head)}\n\nReally?")
     return desk.commented()
 
 
 def not_in_the_first_line(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, f"Whoever wants it could say\n{approving(desk.head)}")
+    desk.forge.comments_on(CHANGE, f"Whoever wants it could say\n{approval_command(desk.head)}")
     return desk.commented()
 
 
 def an_old_comment(desk: Offered) -> ReviewProof:
     old = "2020-01-01T00:00:00Z"
-    desk.forge.comments_on(CHANGE, approving(desk.head), created_at=old, updated_at=old)
+    desk.forge.comments_on(CHANGE, approval_command(desk.head), created_at=old, updated_at=old)
     return desk.commented()
 
 
 def a_comment_without_a_time(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, approving(desk.head), created_at="", updated_at="")
+    desk.forge.comments_on(CHANGE, approval_command(desk.head), created_at="", updated_at="")
     return desk.commented()
 
 
 def a_comment_on_the_issue(desk: Offered) -> ReviewProof:
-    said = desk.forge.comments_on(TERMS.item, approving(desk.head))
+    said = desk.forge.comments_on(TERMS.item, approval_command(desk.head))
     return desk.proof(how=ReviewHow.COMMENT, id=said.id, item=TERMS.item)
 
 
 def a_comment_by_the_author(desk: Offered) -> ReviewProof:
     desk.forge.edits(CHANGE.number, author=ALICE)
-    desk.forge.comments_on(CHANGE, approving(desk.head))
+    desk.forge.comments_on(CHANGE, approval_command(desk.head))
     return desk.commented()
 
 
 def a_comment_by_a_bot(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, approving(desk.head), ROBOT)
+    desk.forge.comments_on(CHANGE, approval_command(desk.head), ROBOT)
     return desk.commented()
 
 
 def a_comment_that_also_rejects(desk: Offered) -> ReviewProof:
-    desk.forge.comments_on(CHANGE, f"{approving(desk.head)}\n/ringi reject it")
+    desk.forge.comments_on(CHANGE, f"{approval_command(desk.head)}\n/ringi reject it")
     return desk.commented()
 
 
@@ -590,16 +597,16 @@ def test_a_high_risk_takes_the_words(repo: Path, forge: MemoryForge):
         desk = Offered(there, forge, plan_id, step, step)
         forge.opens(CHANGE.number, WORK, [step])
         forge.reviews_it(CHANGE.number, step)
-        with pytest.raises(ReviewRefused, match=approving(step)):
+        with pytest.raises(ReviewRefused, match=approval_command(step)):
             desk.approve(desk.proof())
-        words = f"{approving(step)}\nI looked at it."
+        words = f"{approval_command(step)}\nI looked at it."
         forge.rewritten.add(forge.reviews_it(CHANGE.number, step, body=words).id)
         with pytest.raises(ReviewRefused, match="its words were edited"):
             desk.approve(desk.proof())
         forge.reviews_it(CHANGE.number, step, body=words)
         assert desk.approve(desk.proof())
         desk.asks_again()
-        forge.comments_on(CHANGE, approving(step))
+        forge.comments_on(CHANGE, approval_command(step))
         assert desk.approve(desk.commented())
 
 
@@ -693,4 +700,4 @@ def test_a_forged_record_is_seen(desk: Offered):
     ],
 )
 def test_the_words(body: str, digits: str):
-    assert approved_in(body) == digits
+    assert parse_approval(body) == digits

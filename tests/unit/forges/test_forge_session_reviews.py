@@ -11,7 +11,7 @@ from ringi.approvals.document import ProofKind, ProofRecord, ReviewAnswer, Stren
 from ringi.approvals.forge import ForgeTerms, Item, ItemKind, ReviewHow, ReviewProof
 from ringi.approvals.view import format_proof as shown_proof
 from ringi.errors import NotProven, ReviewRefused, SignatureNeeded
-from ringi.forges.document import ReviewVerdict, approving
+from ringi.forges.document import ReviewVerdict, approval_command
 from ringi.forges.review_lookup import ForgeReviews
 from ringi.kernel import codec
 from ringi.ledger import subject as subjects
@@ -84,7 +84,7 @@ def proof_of(forge: MemoryForge, item: Item = ISSUE, **changes: object) -> Revie
 def test_a_comment_that_names_the_plan_approves_it(ws: Workspace, forge: MemoryForge):
     session_id = at_review(ws)
     digest = ws.planning.request(session_id).digest
-    forge.comments_on(ISSUE, approving(digest[:16]))
+    forge.comments_on(ISSUE, approval_command(digest[:16]))
     proof = proof_of(forge)
     pending = ws.planning.approve(session_id, "whoever", ReviewAnswer(digest, proof)).pending
     assert isinstance(pending, ApprovedSession)
@@ -110,7 +110,7 @@ def test_what_does_not_count(ws: Workspace, forge: MemoryForge):
         with pytest.raises(ReviewRefused, match=why):
             ws.planning.approve(session_id, "x", ReviewAnswer(digest, proof))
 
-    good = approving(digest)
+    good = approval_command(digest)
     forge.comments_on(ISSUE, good, ROBOT)
     refused("not a person", proof_of(forge))
     forge.comments_on(ISSUE, good, RINGI)
@@ -119,7 +119,7 @@ def test_what_does_not_count(ws: Workspace, forge: MemoryForge):
     refused("older than", proof_of(forge))
     forge.comments_on(ISSUE, good, updated_at="2031-01-01T00:00:00Z")
     refused("edited", proof_of(forge))
-    forge.comments_on(ISSUE, approving("0" * 64))
+    forge.comments_on(ISSUE, approval_command("0" * 64))
     refused("something else", proof_of(forge))
     other = Item(ItemKind.ISSUE, 4)
     forge.comments_on(other, good)
@@ -140,7 +140,7 @@ def test_what_does_not_count(ws: Workspace, forge: MemoryForge):
 def test_a_plan_that_came_back_takes_new_words(ws: Workspace, forge: MemoryForge):
     session_id = at_review(ws)
     digest = ws.planning.request(session_id).digest
-    forge.comments_on(ISSUE, approving(digest))
+    forge.comments_on(ISSUE, approval_command(digest))
     ws.planning.reject(session_id, "Otherwise, please.")
     while isinstance(ws.planning.go_on(session_id).pending, DecisionPending):
         ws.planning.decide(session_id, "1")
@@ -155,7 +155,7 @@ def test_a_plan_that_came_back_takes_new_words(ws: Workspace, forge: MemoryForge
 def test_a_session_that_nobody_asked_for_there(ws: Workspace, forge: MemoryForge, terms: ForgeTerms | None):
     session_id = at_review(ws, terms)
     digest = ws.planning.request(session_id).digest
-    forge.comments_on(ISSUE, approving(digest))
+    forge.comments_on(ISSUE, approval_command(digest))
     with pytest.raises(ReviewRefused):
         ws.planning.approve(session_id, "x", ReviewAnswer(digest, proof_of(forge)))
     assert forge.asked == []
@@ -164,7 +164,7 @@ def test_a_session_that_nobody_asked_for_there(ws: Workspace, forge: MemoryForge
 def test_only_signatures(ws: Workspace, forge: MemoryForge):
     session_id = at_review(ws)
     digest = ws.planning.request(session_id).digest
-    forge.comments_on(ISSUE, approving(digest))
+    forge.comments_on(ISSUE, approval_command(digest))
     keys = MadeUpKeys("hers")
     keys.only = True
     reviewing(ws, ForgeReviews(lambda _: forge.host), signatures=keys)
@@ -178,7 +178,7 @@ def test_a_run_that_is_approved_alone(ws: Workspace, forge: MemoryForge):
         event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM)
         transaction.runs.save(replace(run, forge=TERMS), event)
     waiting = ReviewedRun(ws, run.run_id)
-    forge.comments_on(ISSUE, approving(waiting.digest[:12]))
+    forge.comments_on(ISSUE, approval_command(waiting.digest[:12]))
     with pytest.raises(ReviewRefused):
         waiting.approve(ReviewAnswer(codec.digest(b""), proof_of(forge)))
     waiting.approve(ReviewAnswer(waiting.digest, proof_of(forge)))
@@ -195,10 +195,10 @@ def test_a_revision_is_approved_by_its_own_digits(ws: Workspace, forge: MemoryFo
         transaction.runs.save(replace(run, forge=TERMS), NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM))
     waiting = ReviewedRevision(ws, run_id, 3_600)
     first = ws.store.approvals.of(run_id)[0]
-    forge.comments_on(ISSUE, approving(first.digest))
+    forge.comments_on(ISSUE, approval_command(first.digest))
     with pytest.raises(ReviewRefused, match="something else"):
         waiting.approve(ReviewAnswer(waiting.digest, proof_of(forge)))
-    forge.comments_on(ISSUE, approving(waiting.digest[:12]))
+    forge.comments_on(ISSUE, approval_command(waiting.digest[:12]))
     waiting.approve(ReviewAnswer(waiting.digest, proof_of(forge)))
     given = ws.store.approvals.of(run_id)[-1]
     assert (given.approver, given.proof.kind) == ("alice@forge.example", ProofKind.REVIEW)
@@ -210,7 +210,7 @@ def test_a_revision_is_approved_by_its_own_digits(ws: Workspace, forge: MemoryFo
 @each(("strength", "words"), [(Strength.MEDIUM, "(medium)"), (Strength.WEAK, "(weak: ")])
 def test_it_is_shown_for_what_it_is(strength: Strength, words: str):
     forge = MemoryForge()
-    forge.comments_on(ISSUE, approving("0" * 12))
+    forge.comments_on(ISSUE, approval_command("0" * 12))
     review = proof_of(forge)
     record = ProofRecord(
         ProofKind.REVIEW,

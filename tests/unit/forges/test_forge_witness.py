@@ -12,11 +12,11 @@ from ringi.approvals.document import ProofKind, SignedAct
 from ringi.approvals.forge import ForgeKind, Item, ItemKind, ReviewHow, ReviewProof
 from ringi.approvals.statement import InToto, PathChange, parse_envelope
 from ringi.errors import ForgeBusy
-from ringi.forges.document import Access, ChangeState, ReviewVerdict, approving
+from ringi.forges.document import Access, ChangeState, ReviewVerdict, approval_command
 from ringi.forges.port import FileOnForge
 from ringi.forges.witness import MOST, ForgeWitness
 from ringi.patch.render import FileDelta, FileSide, render_patch
-from ringi.provenance.envelope import Grounds, judged
+from ringi.provenance.envelope import Grounds, judge
 from ringi.provenance.verdict import Level, Mode
 from ringi.provenance.verify_range import Asked, Findings, Signing, verify_range
 from tests.fakes import forges
@@ -86,11 +86,11 @@ def grounds(witness: ForgeWitness | None) -> Grounds:
 
 
 def level(said: InToto, witness: ForgeWitness | None) -> Level:
-    return judged(parse_envelope(envelope(said, "")), grounds(witness)).evidence.level
+    return judge(parse_envelope(envelope(said, "")), grounds(witness)).evidence.level
 
 
 def why(said: InToto, witness: ForgeWitness | None) -> str:
-    return str(judged(parse_envelope(envelope(said, "")), grounds(witness)).why)
+    return str(judge(parse_envelope(envelope(said, "")), grounds(witness)).why)
 
 
 def test_the_forge_confirms_what_is_there_and_without_it_a_note_is_only_typed():
@@ -98,7 +98,7 @@ def test_the_forge_confirms_what_is_there_and_without_it_a_note_is_only_typed():
     for said in (note(one.first(), *FIRST), note(one.second(), *SECOND)):
         assert level(said, one.witness) is Level.CONFIRMED
         assert level(said, None) is Level.TYPED
-    given = judged(
+    given = judge(
         parse_envelope(envelope(note(one.first(at="2099-01-01T00:00:00Z", url="x"), *FIRST), "")),
         grounds(one.witness),
     )
@@ -234,7 +234,7 @@ def test_a_push_after_the_review_changes_nothing_of_it():
     one = truth()
     one.forge.listed[NUMBER] = [ONE, TWO, LATER]
     one.forge.edits(NUMBER, head_commit=LATER)
-    given = judged(parse_envelope(envelope(note(one.first(), *FIRST), "")), grounds(one.witness))
+    given = judge(parse_envelope(envelope(note(one.first(), *FIRST), "")), grounds(one.witness))
     assert (given.evidence.level, given.net) == (Level.CONFIRMED, NET)
 
 
@@ -242,7 +242,7 @@ def test_a_push_after_the_review_changes_nothing_of_it():
 def test_a_comment_has_to_name_the_whole_commit(digits: str, expected: Level):
     """Twelve digits of a commit can be found again by whoever may push."""
     one = truth()
-    said = one.forge.comments_on(THERE, approving(digits), created_at=SEEN, updated_at=SEEN)
+    said = one.forge.comments_on(THERE, approval_command(digits), created_at=SEEN, updated_at=SEEN)
     proof = one.first(how=ReviewHow.COMMENT, id=said.id)
     assert level(note(proof, *FIRST), one.witness) is expected
 
@@ -396,8 +396,8 @@ def crowded() -> Truth:
     """With more that is there and does not count."""
     one = truth()
     one.forge.reviews_it(NUMBER, ONE, BOB, at=SEEN)
-    one.forge.comments_on(THERE, approving(TWO), created_at=SEEN, updated_at=SEEN)
-    one.forge.comments_on(THERE, approving(ONE[:12]), BOB, created_at=SEEN, updated_at=SEEN)
+    one.forge.comments_on(THERE, approval_command(TWO), created_at=SEEN, updated_at=SEEN)
+    one.forge.comments_on(THERE, approval_command(ONE[:12]), BOB, created_at=SEEN, updated_at=SEEN)
     one.forge.opens(8, "eve", [LATER], RINGI)
     one.forge.reviews_it(8, LATER, BOB, verdict=ReviewVerdict.COMMENTED)
     return one
@@ -441,5 +441,5 @@ def test_only_that_kind_of_proof_is_a_review(proof: ProofKind, key: str):
     one = truth()
     made = note(one.first(), *FIRST)
     said = replace(made, predicate=replace(made.predicate, proof=proof))
-    found = judged(parse_envelope(envelope(said, key)), grounds(one.witness)).evidence.level
+    found = judge(parse_envelope(envelope(said, key)), grounds(one.witness)).evidence.level
     assert (found is Level.CONFIRMED) == (proof is ProofKind.REVIEW and not key)

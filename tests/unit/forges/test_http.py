@@ -16,7 +16,7 @@ import pytest
 from ringi.approvals.forge import ForgeKind, Item, ItemKind
 from ringi.errors import BadForgeAnswer, ForgeBusy, ForgeFailed, ForgeUnreachable
 from ringi.forges.connection import MOST_BYTES, ForgeAddress, ForgeToken
-from ringi.forges.http import ForgeClient, utc
+from ringi.forges.http import ForgeClient, to_utc
 from tests.fakes.loopback import Handler, Loopback
 from tests.support.forge_server import ForgeServer
 from tests.tables import each
@@ -231,11 +231,11 @@ def test_nobody_answers(here: Here):
 
 
 def test_moments_can_be_compared():
-    assert utc("2026-01-02T03:04:05Z") == "2026-01-02T03:04:05Z"
-    assert utc("2026-01-02T12:04:05.120+09:00") == "2026-01-02T03:04:05.120Z"
-    assert utc("2026-01-02T03:04:05.000Z") == "2026-01-02T03:04:05.000Z"
-    assert utc("soon") == "soon"
-    assert utc("") == ""
+    assert to_utc("2026-01-02T03:04:05Z") == "2026-01-02T03:04:05Z"
+    assert to_utc("2026-01-02T12:04:05.120+09:00") == "2026-01-02T03:04:05.120Z"
+    assert to_utc("2026-01-02T03:04:05.000Z") == "2026-01-02T03:04:05.000Z"
+    assert to_utc("soon") == "soon"
+    assert to_utc("") == ""
 
 
 @pytest.fixture(scope="module")

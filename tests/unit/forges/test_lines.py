@@ -3,7 +3,7 @@
 import pytest
 
 from ringi.approvals.feedback import Side
-from ringi.forges.run_feedback import Bytes, FeedbackPlace, StepFiles, place_of
+from ringi.forges.run_feedback import Bytes, FeedbackPlace, StepFiles, find_place
 from tests.tables import each
 
 BASE = b"one\ntwo\nthree\nfour\n"
@@ -41,7 +41,7 @@ STEPS = [
 def test_a_line_is_of_the_step_that_made_or_removed_it(
     path: str, line: int, side: Side, place: FeedbackPlace | None
 ):
-    assert place_of(STEPS, path, line, side) == place
+    assert find_place(STEPS, path, line, side) == place
 
 
 def test_a_file_that_comes_and_goes_within_the_run():
@@ -49,5 +49,5 @@ def test_a_file_that_comes_and_goes_within_the_run():
         StepFiles("S01", {"f": Bytes(None, b"a\n")}),
         StepFiles("S02", {"f": Bytes(b"a\n", None)}),
     ]
-    assert place_of(steps, "f", 1, Side.NEW) == FeedbackPlace("S02", "f", 0, Side.NEW)
-    assert place_of([], "f", 1, Side.NEW) is None
+    assert find_place(steps, "f", 1, Side.NEW) == FeedbackPlace("S02", "f", 0, Side.NEW)
+    assert find_place([], "f", 1, Side.NEW) is None

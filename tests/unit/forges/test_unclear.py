@@ -5,7 +5,7 @@ import pytest
 from ringi.approvals.forge import Item, ItemKind
 from ringi.forges.document import Account, Comment
 from ringi.forges.listen import Spoken
-from ringi.forges.misread_commands import misread
+from ringi.forges.misread_commands import explain_misread
 from ringi.forges.run_feedback import first_line
 from ringi.kernel.text import Text, in_language
 from tests.tables import each
@@ -17,7 +17,9 @@ DIGITS = "0123456789ab"
 def told(body: str, *asked: str) -> str:
     author = Account("bob", 2)
     comment = Comment("1", author, body, "", "", "")
-    found = misread(Spoken("comment:1", author, body, "", "", Item(ItemKind.ISSUE, 1), comment), asked)
+    found = explain_misread(
+        Spoken("comment:1", author, body, "", "", Item(ItemKind.ISSUE, 1), comment), asked
+    )
     return str(found) if found else ""
 
 

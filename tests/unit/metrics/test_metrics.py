@@ -27,7 +27,7 @@ from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.kernel import codec
 from ringi.kernel.tokens import tokens
 from ringi.ledger.event import Actor, EventKind, NewEvent
-from ringi.metrics.document import Basis, Figure, FigureName, Metrics, Unit, met
+from ringi.metrics.document import Basis, Figure, FigureName, Metrics, Unit, meets
 from ringi.metrics.figures import Figures, spread
 from ringi.metrics.measure import measure
 from ringi.models.usage import Spent, TokenUsage
@@ -438,7 +438,7 @@ def test_a_share_is_between_0_and_1_or_nothing(hits: int, of_all: int):
     ],
 )  # fmt: skip
 def test_targets(value: float | None, target: str, good: bool | None):
-    assert met(value, target) is good
+    assert meets(value, target) is good
 
 
 @pytest.mark.req("PP-26")

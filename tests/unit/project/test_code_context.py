@@ -11,7 +11,7 @@ import pytest
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.tokens import tokens
 from ringi.policy.masking import mask_secrets
-from ringi.project.code_context import SnapshotContext, decoded
+from ringi.project.code_context import SnapshotContext, decode
 from ringi.tree.snapshot import Snapshots
 from ringi.tree.tree import Tree
 from tests.tables import each
@@ -155,7 +155,7 @@ def test_other_encodings_and_files_that_are_no_text(root: Path):
 
 @each(("data", "text"), [(b"", ""), (b"\xef\xbb\xbfa", "a"), (b"\xff\xfea\0", "a")])
 def test_byte_order_marks_are_no_text(data: bytes, text: str):
-    assert decoded(data) == text
+    assert decode(data) == text
 
 
 def test_a_generated_file_of_fifty_megabytes_is_only_named(root: Path):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.kernel.tokens import tokens
-from ringi.project.compose import ContextSection, composed
+from ringi.project.compose import ContextSection, compose
 
 LINE = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), max_size=60)
 
@@ -21,7 +21,7 @@ def sections(draw: st.DrawFn) -> ContextSection:
 def test_the_budget_is_never_exceeded_and_only_whole_lines_are_taken(
     given: list[ContextSection], budget: int
 ):
-    text = composed(given, budget)
+    text = compose(given, budget)
     assert tokens(text) <= budget
     assert text == "" or text.endswith("\n")
     known = {line for one in given for line in (one.head, *one.lines.values())}
@@ -30,7 +30,7 @@ def test_the_budget_is_never_exceeded_and_only_whole_lines_are_taken(
 
 @given(st.lists(sections(), max_size=6))
 def test_with_room_everything_is_there(given: list[ContextSection]):
-    text = composed(given, 1_000_000)
+    text = compose(given, 1_000_000)
     offered = [
         one.lines[number] for one in given for number in sorted({n for some in one.offers for n in some})
     ]
@@ -45,7 +45,7 @@ def long(name: str, share: float, *, last: bool = False) -> ContextSection:
 
 
 def test_no_section_starves_another():
-    text = composed([long("readme", 0.2), long("rules", 0.2, last=True), long("code", 0.6)], 600)
+    text = compose([long("readme", 0.2), long("rules", 0.2, last=True), long("code", 0.6)], 600)
     said = {name: text.count(f"{name} says") for name in ("readme", "rules", "code")}
     assert all(count >= 8 for count in said.values()), said
     assert said["code"] > said["rules"]
@@ -53,5 +53,5 @@ def test_no_section_starves_another():
 
 def test_what_one_does_not_need_goes_to_the_others():
     small = ContextSection("# readme", {1: "short"}, [(1,)], 0.5)
-    text = composed([small, long("code", 0.5)], 600)
+    text = compose([small, long("code", 0.5)], 600)
     assert tokens(text) > 560

@@ -17,7 +17,7 @@ from ringi.project.diagnostics import (
     Format,
     ParsedDiagnostics,
     Unparsed,
-    merged,
+    merge,
     parse,
 )
 from ringi.project.state import Diagnostic, Severity
@@ -143,7 +143,7 @@ def test_the_order_is_that_of_the_places():
         ("a.py", 10, None),
         ("src/b.c", 1, None),
     ]
-    assert merged([forward, forward[::-1]]) == forward
+    assert merge([forward, forward[::-1]]) == forward
 
 
 # ruff's JSON
@@ -386,5 +386,5 @@ def test_sarif_carries_every_field(diagnostics: list[Diagnostic]):
         words = {"message": {"text": one.message}, "level": one.severity}
         rows.append({**words, **named, "locations": [{"physicalLocation": where}]})
     told = parsed(sarif(*rows))
-    assert told == ParsedDiagnostics(merged([diagnostics]))
+    assert told == ParsedDiagnostics(merge([diagnostics]))
     assert codec.canonical(told.diagnostics)

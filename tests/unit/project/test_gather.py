@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ringi.kernel.text import Text, visible
 from ringi.kernel.tokens import tokens
 from ringi.project.context import Definition, FileKind
-from ringi.project.gather import context_of, project_facts, ranked_by
+from ringi.project.gather import add_named, context_of, project_facts
 from ringi.project.ranking import Ranked
 from ringi.project.source import ProjectSource
 
@@ -65,7 +65,7 @@ def test_the_budget_holds_and_every_path_exists(
     project: tuple[ProjectSource, list[Ranked]], request: str, budget: int
 ):
     source, ranked = project
-    found = context_of(source, project_facts(source), request, ranked_by(source, ranked, request), budget)
+    found = context_of(source, project_facts(source), request, add_named(source, ranked, request), budget)
     assert found.tokens == tokens(found.text) <= budget
     assert found.text == "" or found.text.endswith("\n")
     paths = {visible(path) for path in source.paths}

@@ -1,7 +1,7 @@
 """What somebody's words name outright, and where that is."""
 
 from ringi.project.context import Definition, FileKind, FoundFile
-from ringi.project.outline import mentioned, pages_of
+from ringi.project.outline import find_mentioned, pages_of
 from tests.tables import each
 
 FOUND = [
@@ -28,4 +28,4 @@ FOUND = [
     ],
 )
 def test_pages_of_what_is_mentioned(words: str, pages: list[str]):
-    assert list(pages_of(FOUND, mentioned(words))) == pages
+    assert list(pages_of(FOUND, find_mentioned(words))) == pages

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringi.project.similar import alike, meaning
+from ringi.project.similar import compare, meaning
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-12")
@@ -35,8 +35,8 @@ JAPANESE = "README.mdにインストールの節を追加して"
     ],
 )
 def test_the_same_said_differently(one: str, other: str):
-    assert 0.5 < alike(one, other) <= 1
-    assert alike(one, other) == alike(other, one)
+    assert 0.5 < compare(one, other) <= 1
+    assert compare(one, other) == compare(other, one)
 
 
 @each(
@@ -103,7 +103,7 @@ def test_the_same_said_differently(one: str, other: str):
     ],
 )
 def test_a_near_miss_is_another_request(one: str, other: str):
-    assert alike(one, other) == alike(other, one) == 0
+    assert compare(one, other) == compare(other, one) == 0
 
 
 # --- for whatever somebody writes
@@ -135,15 +135,15 @@ def tasks(draw: st.DrawFn) -> tuple[str, str, int]:
 def test_another_file_is_another_request(task: tuple[str, str, int], other: str):
     words, file, _ = task
     assume(file != other)
-    assert alike(words, words.replace(file, other)) == 0
-    assert alike(words, f"{words} and {other}") == 0
+    assert compare(words, words.replace(file, other)) == 0
+    assert compare(words, f"{words} and {other}") == 0
 
 
 @given(tasks(), NUMBERS)
 def test_another_number_is_another_request(task: tuple[str, str, int], other: int):
     words, _, number = task
     assume(number != other)
-    assert alike(words, words.replace(f" {number}", f" {other}")) == 0
+    assert compare(words, words.replace(f" {number}", f" {other}")) == 0
 
 
 @given(
@@ -156,7 +156,7 @@ def test_a_negation_anywhere_is_another_request(
 ):
     words = task[0].split(" ")
     at = data.draw(st.integers(0, len(words)))
-    assert alike(task[0], " ".join([*words[:at], negation, *words[at:]])) == 0
+    assert compare(task[0], " ".join([*words[:at], negation, *words[at:]])) == 0
 
 
 @given(
@@ -165,13 +165,13 @@ def test_a_negation_anywhere_is_another_request(
 def test_politeness_changes_nothing(task: tuple[str, str, int], form: str):
     words = task[0]
     lowered = words[0].lower() + words[1:]
-    assert alike(words, form.format(lowered)) > 0
+    assert compare(words, form.format(lowered)) > 0
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_alike_means_the_same_words_whatever_they_are(one: str, other: str):
-    found = alike(one, other)
-    assert found == alike(other, one)
+    found = compare(one, other)
+    assert found == compare(other, one)
     assert 0 <= found <= 1
     assert (found > 0) == (bool(meaning(one)) and meaning(one) == meaning(other))
 
@@ -188,4 +188,4 @@ def test_alike_means_the_same_words_whatever_they_are(one: str, other: str):
 )
 def test_a_negation_in_japanese_is_another_request(words: str):
     for form in ("{}しないで", "{}しない", "{}せずに", "{}しません", "{}するな"):
-        assert alike(f"{words}して", form.format(words)) == 0
+        assert compare(f"{words}して", form.format(words)) == 0

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ringi.project.names import Names, Naming
 from ringi.project.request import read_request
-from ringi.project.words import counted, terms_of
+from ringi.project.words import count_terms, terms_of
 from tests.tables import each
 
 
@@ -23,16 +23,16 @@ from tests.tables import each
     ],
 )
 def test_words_that_meet(one: str, other: str):
-    assert counted(one).keys() & counted(other).keys()
+    assert count_terms(one).keys() & count_terms(other).keys()
 
 
 def test_words_that_say_nothing():
-    assert counted("the self import " + "x" * 1000 + " 123 a") == {}
+    assert count_terms("the self import " + "x" * 1000 + " 123 a") == {}
 
 
 @given(st.text(max_size=500))
 def test_any_text_has_terms_that_find_it(text: str):
-    assert all(term and count > 0 for term, count in counted(text).items())
+    assert all(term and count > 0 for term, count in count_terms(text).items())
     assert set(terms_of(text)) == set(terms_of(text))
 
 
@@ -113,4 +113,4 @@ FILES = (
     ],
 )
 def test_names(said: str, expected: dict[str, Naming]):
-    assert Names(FILES).named(said) == expected
+    assert Names(FILES).find_named(said) == expected

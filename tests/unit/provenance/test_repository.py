@@ -73,7 +73,7 @@ class TestRoots:
         (repository / "inside").mkdir()
         inside = at(repository / "inside")
         assert inside.roots() == ()
-        assert inside.published(["a.txt"]) == frozenset()
+        assert inside.filter_tracked(["a.txt"]) == frozenset()
         with pytest.raises(NotesFailed):
             inside.attach(LINE, ids(1))
         assert git(repository, "for-each-ref", "refs/notes") == ""
@@ -105,7 +105,7 @@ class TestPublished:
             ":(top)a",
             "*.py",
         ]
-        assert at(repository).published(paths) == {"new.txt", "README.md", "kept.log", ":(top)a", "*.py"}
+        assert at(repository).filter_tracked(paths) == {"new.txt", "README.md", "kept.log", ":(top)a", "*.py"}
 
 
 ATTRIBUTES = """\
@@ -137,7 +137,7 @@ class TestStored:
         git(root, "-c", "core.autocrlf=false", "add", "-A")
         if autocrlf:
             git(root, "config", "core.autocrlf", autocrlf)
-        found = at(root).stored({f"file.{ending}": [data, before] for ending in ENDINGS})
+        found = at(root).blob_ids({f"file.{ending}": [data, before] for ending in ENDINGS})
         names = [f"file.{ending}" for ending in ENDINGS if ending != "u16"]
         for number, content in enumerate((data, before)):
             for name in names:
@@ -155,7 +155,7 @@ class TestStored:
         (repository / ".gitattributes").write_text(
             "*.evil filter=evil text\n* filter=none\n*.evil filter=evil\n"
         )
-        found = at(repository).stored({"a.evil": [b"a\r\n", b"b"], "b.txt": [b"c\n"]})
+        found = at(repository).blob_ids({"a.evil": [b"a\r\n", b"b"], "b.txt": [b"c\n"]})
         assert found == {"a.evil": ("", ""), "b.txt": (blob_id(b"c\n", like=SHA1),)}
         assert not mark.exists()
 
@@ -166,7 +166,7 @@ class TestStored:
             b"version https://git-lfs.github.com/spec/v1\n"
             b"oid sha256:4a3f0eba6b6c1a3eb1ba8e1ee3a0a8b2d6a39cb3b5a6e7e3e8e4d8a5d1c9b6a0\nsize 5000\n"
         )
-        plain = at(repository).stored({"a.bin": [big]})
+        plain = at(repository).blob_ids({"a.bin": [big]})
         assert plain == {"a.bin": (blob_id(big, like=SHA1),)}, "without git-lfs, git stores the bytes"
         git(repository, "config", "filter.lfs.clean", "git-lfs clean -- %f")
         git(repository, "config", "filter.lfs.required", "true")
@@ -174,20 +174,20 @@ class TestStored:
         sha256 = subprocess.run(["sh", "-c", words], capture_output=True, check=True).stdout.split()[0]
         text = b"version https://git-lfs.github.com/spec/v1\noid sha256:%b\nsize 5000\n" % sha256
         made = git(repository, "hash-object", "--stdin", stdin=text).strip()
-        found = at(repository).stored({"a.bin": [big, b"", pointer]})
+        found = at(repository).blob_ids({"a.bin": [big, b"", pointer]})
         assert found == {"a.bin": (made, blob_id(b"", like=SHA1), blob_id(pointer, like=SHA1))}
         git(repository, "config", "lfs.extension.fold.clean", "fold %f")
-        assert at(repository).stored({"a.bin": [big]}) == {"a.bin": ("",)}
+        assert at(repository).blob_ids({"a.bin": [big]}) == {"a.bin": ("",)}
 
     def test_in_a_repository_with_long_ids(self, tmp_path: Path) -> None:
         root = new_repository(tmp_path / "wide", "--object-format=sha256")
-        [found] = at(root).stored({"a.txt": [b"a\n"]})["a.txt"]
+        [found] = at(root).blob_ids({"a.txt": [b"a\n"]})["a.txt"]
         assert found == git(root, "hash-object", "--stdin", stdin=b"a\n").strip()
         at(root).attach(LINE, [found])
         assert note(root, found) == LINE + b"\n"
 
     def test_outside_a_repository(self, tmp_path: Path) -> None:
-        assert at(tmp_path).stored({"a": [b"x", b"y"]}) == {"a": ("", "")}
+        assert at(tmp_path).blob_ids({"a": [b"x", b"y"]}) == {"a": ("", "")}
 
 
 class TestAttach:
@@ -293,7 +293,7 @@ class TestAttach:
         tree = new_repository(tmp_path / "tree")
         (tree / ".gitattributes").write_text("*.txt text\n")
         ours = GitRepository(tree, dict(os.environ), notes_root=repository)
-        [blob] = ours.stored({"a.txt": [b"a\r\n"]})["a.txt"]
+        [blob] = ours.blob_ids({"a.txt": [b"a\r\n"]})["a.txt"]
         assert blob == blob_id(b"a\n", like=SHA1)
         ours.attach(LINE, [blob])
         assert note(repository, blob) == LINE + b"\n"

@@ -140,7 +140,7 @@ def _without_collection() -> Iterator[None]:
 
 
 def _python(data: bytes) -> tuple[Definition, ...]:
-    source = python.decoded(data) if len(data) <= LARGEST else ""
+    source = python.decode(data) if len(data) <= LARGEST else ""
     if isinstance(source, Text):
         return ()
     try:
@@ -170,7 +170,7 @@ def _in_body(body: Iterable[ast.stmt], before: str) -> Iterator[Definition]:
                 yield from _in_body((inner for part in parts for inner in part), before)
 
 
-def _parsed(language: str, data: bytes) -> FoundReferences:
+def _parse(language: str, data: bytes) -> FoundReferences:
     """Runs in the child that parses."""
     nodes = parser.parse(language, _query(language), data).nodes.get("defined", [])
     breaks = list(accumulate((len(line) + 1 for line in data.split(b"\n")), initial=0))
@@ -192,7 +192,7 @@ def _parsed(language: str, data: bytes) -> FoundReferences:
     return FoundReferences(definitions=tuple(rows))
 
 
-PARSED: Final = {_ASKED.format(language): partial(_parsed, language) for language in _NODES}
+PARSED: Final = {_ASKED.format(language): partial(_parse, language) for language in _NODES}
 
 
 @cache

@@ -113,13 +113,13 @@ def analyse(files: Sequence[SourceFile], read: Read, cache: Path) -> Dependencie
                 known[at] = hit
             else:
                 wanted[at] = _Wanted(language, file)
-    fresh = dict(_extracted(wanted, read))
+    fresh = dict(_extract(wanted, read))
     references.keep(known | {at: found for at, (found, lasts) in fresh.items() if lasts})
     known.update((at, found) for at, (found, _) in fresh.items())
     found = {
         file.path: known[key(languages[file.path].name, file.oid)] for file in files if file.path in languages
     }
-    return _resolved(ReferenceSnapshot(frozenset(file.path for file in files), found), languages)
+    return _resolve(ReferenceSnapshot(frozenset(file.path for file in files), found), languages)
 
 
 def is_final(dependencies: Dependencies) -> bool:
@@ -192,7 +192,7 @@ def _family(path: str) -> object:
     return language.resolver if language else _UNREAD.get(_suffix(path))
 
 
-def _extracted(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tuple[FoundReferences, bool]]]:
+def _extract(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tuple[FoundReferences, bool]]]:
     """For each, whether it depends on the bytes alone and may be cached under their id."""
     by_language: dict[str, list[str]] = {}
     for at, (language, _) in wanted.items():
@@ -209,12 +209,12 @@ def _extracted(wanted: dict[str, _Wanted], read: Read) -> Iterator[tuple[str, tu
             sources.append(source)
             size += len(source.data)
             if len(sources) == _BATCH or size > _BATCH_BYTES:
-                yield from _lasting(extract(sources))
+                yield from _mark_lasting(extract(sources))
                 sources, size = [], 0
-        yield from _lasting(extract(sources))
+        yield from _mark_lasting(extract(sources))
 
 
-def _lasting(
+def _mark_lasting(
     results: Iterable[tuple[str, FoundReferences]],
 ) -> Iterator[tuple[str, tuple[FoundReferences, bool]]]:
     passing = why(GIVEN_UP)
@@ -237,7 +237,7 @@ def _source(at: str, file: SourceFile, read: Read) -> SourceContent | tuple[Foun
     return SourceContent(at, data)
 
 
-def _resolved(snapshot: ReferenceSnapshot, languages: dict[str, Language]) -> Dependencies:
+def _resolve(snapshot: ReferenceSnapshot, languages: dict[str, Language]) -> Dependencies:
     resolvers: dict[object, Resolver] = {}
     uses: dict[str, tuple[str, ...]] = {}
     for path in sorted(snapshot.found):

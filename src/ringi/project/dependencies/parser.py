@@ -128,13 +128,13 @@ def _extract(language: str, sources: Iterable[SourceContent]) -> Iterator[tuple[
             child = child or _Child()
             found = child.ask(language, data)
             if found is None:
-                found = why(_LATE if child.ended() == -signal.SIGPROF else _CRASHED)
+                found = why(_LATE if child.wait() == -signal.SIGPROF else _CRASHED)
                 child = None
                 lost += 1
             yield key, found
     finally:
         if child:
-            child.ended()
+            child.wait()
 
 
 class _Child:
@@ -165,7 +165,7 @@ class _Child:
         except msgspec.DecodeError:
             return None
 
-    def ended(self) -> int:
+    def wait(self) -> int:
         with contextlib.suppress(BrokenPipeError):
             self._asked.close()
         self._answers.close()

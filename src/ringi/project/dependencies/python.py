@@ -112,20 +112,20 @@ _STATEMENTS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 def extract(sources: Iterable[SourceContent]) -> Iterator[tuple[str, FoundReferences]]:
     asked: list[tuple[str, str]] = []
     for key, data in sources:
-        source = decoded(data)
+        source = decode(data)
         if isinstance(source, Text):
             yield key, why(source)
         elif fits(source):
             asked.append((key, source))
         else:
-            yield key, _parsed(source)
+            yield key, _parse(source)
     for (key, source), result in zip(
         asked, scan([source for _, source in asked]) if asked else (), strict=True
     ):
         yield key, _from_scan(source, result)
 
 
-def decoded(data: bytes) -> str | Text:
+def decode(data: bytes) -> str | Text:
     if b"\0" in data:
         return Text("it contains a null byte")
     encoding = _encoding(data)
@@ -156,7 +156,7 @@ def _encoding(data: bytes) -> str:
 
 def _from_scan(source: str, result: Lines | Broken) -> FoundReferences:
     if isinstance(result, Broken):
-        return _broken(result.line)
+        return _describe_broken(result.line)
     if not result.statements:
         return FoundReferences()
     refs: set[str] = set()
@@ -166,7 +166,7 @@ def _from_scan(source: str, result: Lines | Broken) -> FoundReferences:
         for name in _statement(lines, line - 1):
             refs.add(name)
             seen.add((line, RELATIVE if name[0] == "." else name.partition(".")[0]))
-    return FoundReferences(tuple(sorted(refs))) if seen == result.statements else _parsed(source)
+    return FoundReferences(tuple(sorted(refs))) if seen == result.statements else _parse(source)
 
 
 def _statement(lines: list[str], at: int) -> Iterator[str]:
@@ -204,23 +204,23 @@ def _in_brackets(lines: list[str], at: int, first: str) -> str:
     return "" if after.strip() else " ".join(parts)
 
 
-def _broken(line: int) -> FoundReferences:
+def _describe_broken(line: int) -> FoundReferences:
     return why(Text("line {line} is no Python that can be read", line=line))
 
 
-def _parsed(source: str) -> FoundReferences:
+def _parse(source: str) -> FoundReferences:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except SyntaxError as error:
-        return _broken(error.lineno or 1)
+        return _describe_broken(error.lineno or 1)
     except (RecursionError, MemoryError):
         return why(_TOO_DEEP)
-    return FoundReferences(tuple(sorted(set(_imported(tree)))))
+    return FoundReferences(tuple(sorted(set(_find_imports(tree)))))
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
+def _find_imports(tree: ast.Module) -> Iterator[str]:
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()

@@ -50,7 +50,7 @@ class ReferenceSnapshot(NamedTuple):
     paths: frozenset[str]
     found: Mapping[str, FoundReferences]
 
-    def named(self, *names: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def find(self, *names: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The folders of the files with these names, and their contents; outermost first."""
         hits = [path for path in self.found if path.rpartition("/")[2] in names]
         for path in sorted(hits, key=lambda path: (path.count("/"), path)):
@@ -120,10 +120,10 @@ class ReferenceCache:
                 if key not in used and len(unused) < room:
                     unused[key] = found
         self._kept = _KeptReferences(used, unused)
-        replace_checked(self._path, _MAGIC, _encoded(self._kept))
+        replace_checked(self._path, _MAGIC, _encode(self._kept))
 
 
-def _encoded(kept: _KeptReferences) -> bytes:
+def _encode(kept: _KeptReferences) -> bytes:
     payload = msgspec.msgpack.encode(kept)
     if len(payload) > _LARGEST // 2:
         payload = msgspec.msgpack.encode(_KeptReferences(kept.used, {}))

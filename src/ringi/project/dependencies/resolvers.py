@@ -64,7 +64,7 @@ class GoPackages:
 
     def __init__(self, snapshot: ReferenceSnapshot) -> None:
         self._modules: dict[str, str] = {}
-        for folder, refs in snapshot.named("go.mod"):
+        for folder, refs in snapshot.find("go.mod"):
             for ref in refs:
                 self._modules.setdefault(ref.partition("\0")[2], folder)
         self._files: dict[str, list[str]] = {}
@@ -153,9 +153,9 @@ class JavaScriptModules:
         self._found = snapshot.found
         self._packages: dict[str, str] = {}
         self._manifests: dict[str, tuple[str, ...]] = {}
-        for folder, refs in snapshot.named("package.json"):
+        for folder, refs in snapshot.find("package.json"):
             self._manifests[folder] = refs
-            for _, name in _told(refs, "name"):
+            for _, name in _facts(refs, "name"):
                 self._packages.setdefault(name, folder)
         self._configs: dict[str, str] = {}
         for path in sorted(snapshot.found, reverse=True):
@@ -190,7 +190,7 @@ class JavaScriptModules:
         return self._index(at)
 
     def _index(self, folder: str) -> tuple[str, ...]:
-        for _, target in _told(self._manifests.get(folder, ()), "main"):
+        for _, target in _facts(self._manifests.get(folder, ()), "main"):
             # A main that is the folder itself would never end.
             if (at := join(folder, target)) != folder and (found := self._file(at)):
                 return found
@@ -206,17 +206,17 @@ class JavaScriptModules:
             if config is None or config not in self._found:
                 break
             here, refs = config.rpartition("/")[0], self._found[config].refs
-            own_base = next((join(here, url) for _, url in _told(refs, "base")), None)
+            own_base = next((join(here, url) for _, url in _facts(refs, "base")), None)
             base = base or own_base
-            for _, pattern, target in _told(refs, "path"):
+            for _, pattern, target in _facts(refs, "path"):
                 if (fits := _fitting(pattern, name)) is not None:
                     at = join(own_base if own_base is not None else here, target.replace("*", fits, 1))
                     if found := self._file(at):
                         return found
-            config = next((self._extended(here, other) for _, other in _told(refs, "extends")), None)
+            config = next((self._find_extended(here, other) for _, other in _facts(refs, "extends")), None)
         return self._file(join(base, name)) if base is not None else ()
 
-    def _extended(self, folder: str, name: str) -> str | None:
+    def _find_extended(self, folder: str, name: str) -> str | None:
         at = join(folder, name)
         return next((path for path in (at, f"{at}.json", f"{at}/tsconfig.json") if path in self._found), None)
 
@@ -237,7 +237,7 @@ class JavaScriptModules:
 
     def _targets(self, folder: str, kind: str, name: str) -> tuple[str, ...]:
         result: list[str] = []
-        for _, pattern, target in _told(self._manifests.get(folder, ()), kind):
+        for _, pattern, target in _facts(self._manifests.get(folder, ()), kind):
             if (fits := _fitting(pattern, name)) is not None:
                 result.extend(self._file(join(folder, target.replace("*", fits))))
         return tuple(dict.fromkeys(result))
@@ -252,5 +252,5 @@ def _fitting(pattern: str, name: str) -> str | None:
     return name[len(before) : len(name) - len(after)] if fits else None
 
 
-def _told(refs: tuple[str, ...], kind: str) -> Iterator[list[str]]:
+def _facts(refs: tuple[str, ...], kind: str) -> Iterator[list[str]]:
     return (parts for ref in refs if (parts := ref.split("\0"))[0] == kind)
