@@ -16,10 +16,9 @@ from typing import Final, NamedTuple
 
 from bench.dependencies import MODULES, PACKAGE, Package, module_source
 from bench.measure import Figure, size, take_turns
-from ringi.project.code_index import corpus_of
 from ringi.project.context import FileKind
-from ringi.project.ranking import WEIGHTS, Weights
-from ringi.project.relevant_files import Corpus, rank
+from ringi.project.index import Corpus, corpus_of
+from ringi.project.ranking import WEIGHTS, Weights, rank
 from ringi.tree.file_state import StateFile
 
 TASKS: Final = "SWE-bench/swe-bench-tasks"

@@ -1,7 +1,7 @@
 """The figures of chapter 16 of the planning process, from what is recorded.
 
-`measure` reads the ledger once, `tasks` and `people` order what it says, `figures` computes each figure with
-what it is computed from, `code` and `coverage` look at what was generated, `view` and `page` show them.
+`measure` reads the ledger once. `tasks` and `people` order what it says, `code` and `coverage` look at what
+was generated, `figures` is the table of all figures with how each is computed, `view` puts them into words.
 
-Start with `measure`. It asks nobody and starts nothing.
+Start with `figures`. Nothing here asks a model or starts a program.
 """

@@ -1,12 +1,13 @@
-"""The figures of chapter 16, each with how many of something it is computed from.
+"""The figures of chapter 16: one table, each row with its name in words and what it is computed from.
 
 What is not known is no figure: it is counted apart, and a figure without data has no value.
 """
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from functools import cached_property
+from typing import Final, NamedTuple
 
 from ringi.approvals.document import Strength
 from ringi.config.keys import DEFAULTS, Config, DecompositionLevel
@@ -25,93 +26,380 @@ from ringi.metrics.tasks import (
     MeasuredTask,
     Outcome,
     TaskPhase,
-    TaskStep,
     Used,
 )
 
 _F = FigureName
+_B = Basis
+_U = Unit
 MOST_TASKS: Final = 100
 _LOW, _HIGH = 0.5, 2.0
 """Of the median of a run: a step in between is as large as the others."""
 _DIGITS: Final = 6
 _FEWEST: Final = 2
-_NEWEST: Final = Text("only the newest")
-_SUBTASKS: Final = {
-    DecompositionLevel.MINIMAL: _F.SUBTASKS_SIMPLE,
-    DecompositionLevel.MODERATE: _F.SUBTASKS_MEDIUM,
-    DecompositionLevel.DETAILED: _F.SUBTASKS_COMPLEX,
-}
-_TIMES: Final = {
-    DecompositionLevel.MINIMAL: _F.SIMPLE_TIME,
-    DecompositionLevel.MODERATE: _F.MEDIUM_TIME,
-    DecompositionLevel.DETAILED: _F.COMPLEX_TIME,
-}
-# Of chapters 13.4, 14.4 and 16.1.2; the configuration names the others.
-_TARGETS: Final[Mapping[str, str]] = {
-    _F.GOAL_TIME: "<5",
-    _F.DECOMPOSITION_TIME: "<10",
-    _F.ACTIONS_TIME: "<5",
-    _F.SIMPLE_TIME: "<60",
-    _F.MEDIUM_TIME: "<300",
-    _F.COMPLEX_TIME: "<900",
-    _F.PARALLEL_TIME: "20%",
-    _F.PLANNING_TOKENS: "<2000",
-    _F.REFLECTION_TOKENS: "<500",
-    _F.TASK_TOKENS: "<10000",
-    _F.SAVED_CALLS: "30%",
-    _F.SAVED_TOKENS: "40%",
-    **{_SUBTASKS[level]: f"{least}-{most}" for level, (least, most) in EXPECTED.items()},
-}
+_SIMPLE, _MEDIUM, _COMPLEX = (
+    DecompositionLevel.MINIMAL,
+    DecompositionLevel.MODERATE,
+    DecompositionLevel.DETAILED,
+)
 
 
-class Figures:
-    """Makes figures, with targets and words as configured."""
+class Facts:
+    """What the ledger says, as far as figures need it."""
 
-    def __init__(self, config: Config) -> None:
-        self._configured = dict(_entries(config))
-        self._own = dict(_entries(DEFAULTS))
+    def __init__(
+        self,
+        tasks: Sequence[MeasuredTask],
+        people: PeopleFacts,
+        plans: PlanCounts,
+        remarks: Mapping[str, int],
+        syntax: Syntax,
+        coverage: Coverage | NoCoverage,
+    ) -> None:
+        self.tasks = tasks
+        self.people = people
+        self.plans = plans
+        self.remarks = remarks
+        self.syntax = syntax
+        self.coverage = coverage
+        self.ended = [task for task in tasks if task.outcome is not Outcome.OPEN]
+        self.completed = [task for task in self.ended if task.outcome is Outcome.COMPLETED]
+        self.timed = [task for task in self.completed if task.used.seconds]
+        self.steps = [step for task in tasks for run in task.steps for step in run]
+        self.settled = [step for step in self.steps if step.errors and step.settled]
+        self.committed = [step for step in self.steps if step.committed]
+        self.waits = [one.seconds for one in people.decisions if one.seconds is not None]
+        self.by_phase = {phase: add_up(task.phases[phase] for task in tasks) for phase in TaskPhase}
+        self.used = add_up(self.by_phase.values())
 
-    def make(
-        self, name: FigureName, unit: Unit, value: float | None, of: int, basis: Basis, **more: Any
-    ) -> Figure:
-        target = getattr(self._configured.get(name), "target", _TARGETS.get(name, ""))
-        value = None if value is None else round(value, _DIGITS)
-        return Figure(
-            name=name,
-            unit=unit,
-            value=value,
-            of=of,
-            basis=basis,
-            target=target,
-            met=meets(value, target),
-            measure=self._words(name, "measure"),
-            calculation=self._words(name, "calculation"),
-            shown_in=self._words(name, "unit"),
-            **more,
+    @cached_property
+    def subtasks(self) -> list[tuple[DecompositionLevel, int]]:
+        return [(task.level, count) for task in self.tasks for count in task.subtasks]
+
+    @property
+    def asked_models(self) -> bool:
+        """Whether it is known how often models were asked."""
+        return bool(self.used.calls) or (bool(self.tasks) and not self.used.unknown_calls)
+
+
+def add_up(used: Iterable[Used]) -> Used:
+    whole = Used()
+    for one in used:
+        whole = whole.plus(one)
+    return whole
+
+
+class Computed(NamedTuple):
+    value: float | None
+    of: int
+    without: int = 0
+    parts: Mapping[str, float] = {}
+    spread: Sequence[float] = ()
+    note: str = ""
+
+
+class Row(NamedTuple):
+    name: FigureName
+    label: Text
+    unit: Unit
+    basis: Basis
+    compute: Callable[[Facts], Computed]
+    target: str = ""
+    """Of chapters 13.4, 14.4 and 16.1.2; the configuration names the others."""
+
+
+def share(
+    hits: float, of: int, without: int = 0, parts: Mapping[str, float] | None = None, note: str = ""
+) -> Computed:
+    return Computed(min(1.0, hits / of) if of else None, of, without, parts or {}, note=note)
+
+
+def _mean(values: Sequence[float], without: int = 0) -> Computed:
+    return Computed(statistics.fmean(values) if values else None, len(values), without, spread=values)
+
+
+# ---------------------------------------------------------------- plans
+
+
+def _fit(facts: Facts) -> Computed:
+    fitting = [EXPECTED[level][0] <= count <= EXPECTED[level][1] for level, count in facts.subtasks]
+    return share(sum(fitting), len(fitting))
+
+
+def _count_subtasks(level: DecompositionLevel) -> Callable[[Facts], Computed]:
+    return lambda facts: _mean([count for one, count in facts.subtasks if one is level])
+
+
+def _expect(level: DecompositionLevel) -> str:
+    least, most = EXPECTED[level]
+    return f"{least}-{most}"
+
+
+def _compare_sizes(facts: Facts) -> Computed:
+    """Steps that are between half and twice as large as the median of their run."""
+    alike = compared = 0
+    for run in (run for task in facts.tasks for run in task.steps):
+        lines = [step.lines for step in run if step.lines]
+        if len(lines) >= _FEWEST:
+            middle = statistics.median(lines)
+            alike += sum(_LOW * middle <= one <= _HIGH * middle for one in lines)
+            compared += len(lines)
+    return share(alike, compared)
+
+
+def _count_placed(facts: Facts) -> Computed:
+    """Steps for which no dependency was missing, of those that are done, and of planned subtasks."""
+    steps = [step for step in facts.steps if step.lines or step.misplaced]
+    planned = sum(task.decomposed for task in facts.tasks)
+    right = sum(not step.misplaced for step in steps) + planned - sum(task.found for task in facts.tasks)
+    return share(right, len(steps) + planned)
+
+
+# ---------------------------------------------------------------- time
+
+
+def _time_phase(phase: TaskPhase) -> Callable[[Facts], Computed]:
+    return lambda facts: _mean(
+        [task.phases[phase].seconds for task in facts.tasks if task.phases[phase].seconds]
+    )
+
+
+def _time_asked(purposes: Iterable[str]) -> Callable[[Facts], Computed]:
+    wanted = set(map(str, purposes))
+
+    def compute(facts: Facts) -> Computed:
+        found = (
+            [used.duration_sec for name, used in task.purposes.items() if name in wanted]
+            for task in facts.tasks
         )
+        return _mean([sum(one) for one in found if one])
 
-    def share(self, name: FigureName, hits: float, of: int, basis: Basis, **more: Any) -> Figure:
-        return self.make(name, Unit.SHARE, min(1.0, hits / of) if of else None, of, basis, **more)
-
-    def mean(
-        self, name: FigureName, unit: Unit, values: Sequence[float], basis: Basis, **more: Any
-    ) -> Figure:
-        value = statistics.fmean(values) if values else None
-        return self.make(name, unit, value, len(values), basis, **spread(values), **more)
-
-    def parts(self, name: FigureName, found: Mapping[str, float]) -> dict[str, float]:
-        """Those that the configuration names; what else is known follows."""
-        wanted = getattr(self._configured.get(name), "breakdown", ())
-        first = {part: found[part] for part in wanted if part in found}
-        return {part: round(value, _DIGITS) for part, value in {**first, **found}.items() if wanted or value}
-
-    def _words(self, name: FigureName, field: str) -> str:
-        """The person's own; empty if they are ours, which are translated."""
-        words: str = getattr(self._configured.get(name), field, "")
-        return "" if words == getattr(self._own.get(name), field, "") else words
+    return compute
 
 
-def _entries(config: Config) -> Iterator[tuple[str, Section]]:
+def _time_level(level: DecompositionLevel) -> Callable[[Facts], Computed]:
+    return lambda facts: _mean([task.used.seconds for task in facts.timed if task.level is level])
+
+
+def _save_time(facts: Facts) -> Computed:
+    acting = [task for task in facts.tasks if task.serial_sec]
+    serial = sum(task.serial_sec for task in acting)
+    return Computed(1 - sum(task.wall_sec for task in acting) / serial if serial else None, len(acting))
+
+
+# ---------------------------------------------------------------- resources
+
+
+def _count_calls(facts: Facts) -> Computed:
+    parts = {str(phase): float(used.calls) for phase, used in facts.by_phase.items()}
+    value = facts.used.calls if facts.asked_models else None
+    return Computed(value, len(facts.tasks), facts.used.unknown_calls, parts)
+
+
+def _count_tokens(facts: Facts) -> Computed:
+    used = facts.used
+    parts = {"input": used.input_tokens, "output": used.output_tokens,
+             "material": used.material_tokens, "cached": used.cached_tokens}  # fmt: skip
+    value = used.input_tokens + used.output_tokens if facts.asked_models else None
+    return Computed(value, len(facts.tasks), used.unknown_calls, parts)
+
+
+def _count_cost(facts: Facts) -> Computed:
+    used, parts = facts.used, {str(phase): used.dollars for phase, used in facts.by_phase.items()}
+    return Computed(used.dollars if used.priced else None, used.priced, used.unpriced, parts)
+
+
+def _count_plan_tokens(facts: Facts) -> Computed:
+    planned = [task.phases[TaskPhase.PLANNING] for task in facts.tasks]
+    planned = [used for used in planned if used.calls]
+    known = [used.beside for used in planned if not used.unknown_material]
+    return _mean(known, len(planned) - len(known))
+
+
+def _count_task_tokens(facts: Facts) -> Computed:
+    whole = [task.used for task in facts.ended if task.used.calls]
+    known = [used.beside for used in whole if not used.unknown_material and not used.unknown_calls]
+    return _mean(known, len(whole) - len(known))
+
+
+def _save_tokens(facts: Facts) -> Computed:
+    used = facts.used
+    return share(used.saved_tokens, used.input_tokens + used.output_tokens + used.saved_tokens)
+
+
+# ---------------------------------------------------------------- results and people
+
+
+def _count_recovered(facts: Facts) -> Computed:
+    errors = sum(step.errors for step in facts.settled)
+    return share(sum(step.errors for step in facts.settled if step.done), errors)
+
+
+def _count_broken(facts: Facts) -> Computed:
+    found = facts.syntax
+    note = "" if found.whole else str(Text("only the newest"))
+    return share(found.broken, found.files, found.unknown, note=note)
+
+
+def _cover(facts: Facts) -> Computed:
+    found = facts.coverage
+    if isinstance(found, NoCoverage):
+        return share(0, 0, note=str(found.why))
+    when = datetime.fromtimestamp(found.seconds, UTC).strftime("%Y-%m-%d %H:%M")
+    return share(found.covered, found.lines, note=when)
+
+
+def _count_remarks(facts: Facts) -> Computed:
+    plans = facts.plans.proposed
+    return Computed(sum(facts.remarks.values()) / plans if plans else None, plans, parts=facts.remarks)
+
+
+def _wait(facts: Facts) -> Computed:
+    value = statistics.median(facts.waits) if facts.waits else None
+    unknown = len(facts.people.decisions) - len(facts.waits)
+    return Computed(value, len(facts.waits), unknown, spread=facts.waits)
+
+
+def _count_hunks(facts: Facts) -> Computed:
+    agents = facts.plans.agents
+    dropped, edited = sum(one.dropped for one in agents), sum(one.edited for one in agents)
+    parts = {"dropped": dropped, "edited": edited}
+    return share(dropped + edited, sum(one.hunks for one in agents), facts.plans.uncounted, parts)
+
+
+def _count_strong(facts: Facts) -> Computed:
+    strengths = facts.people.strengths
+    parts = dict(sorted(facts.people.proofs.items()))
+    return share(strengths[Strength.STRONG], strengths.total(), parts=parts)
+
+
+ROWS: Final[Mapping[GroupName, Sequence[Row]]] = {
+    GroupName.PLANNING: (
+        Row(_F.PLANNING_ACCURACY, Text("completed as first planned"), _U.SHARE, _B.TASKS,
+            lambda facts: share(sum(task.as_planned for task in facts.completed), len(facts.completed))),
+        Row(_F.REVISION_RATE, Text("plan had to be revised"), _U.SHARE, _B.TASKS,
+            lambda facts: share(sum(task.revisions > 0 for task in facts.ended), len(facts.ended))),
+        Row(_F.AVG_REVISIONS, Text("revisions per task"), _U.NUMBER, _B.TASKS,
+            lambda facts: _mean([task.revisions for task in facts.ended])),
+        Row(_F.SUBTASKS_FIT, Text("number of steps fits the task"), _U.SHARE, _B.PLANS, _fit),
+        Row(_F.SUBTASKS_SIMPLE, Text("steps of a simple task"), _U.NUMBER, _B.PLANS,
+            _count_subtasks(_SIMPLE), _expect(_SIMPLE)),
+        Row(_F.SUBTASKS_MEDIUM, Text("steps of a medium task"), _U.NUMBER, _B.PLANS,
+            _count_subtasks(_MEDIUM), _expect(_MEDIUM)),
+        Row(_F.SUBTASKS_COMPLEX, Text("steps of a complex task"), _U.NUMBER, _B.PLANS,
+            _count_subtasks(_COMPLEX), _expect(_COMPLEX)),
+        Row(_F.GRANULARITY, Text("steps of similar size"), _U.SHARE, _B.STEPS, _compare_sizes),
+        Row(_F.DEPENDENCIES, Text("steps without a missing dependency"), _U.SHARE, _B.STEPS, _count_placed),
+    ),
+    GroupName.TIME: (
+        Row(_F.PLANNING_TIME, Text("planning"), _U.SECONDS, _B.TASKS, _time_phase(TaskPhase.PLANNING)),
+        Row(_F.EXECUTION_TIME, Text("execution"), _U.SECONDS, _B.TASKS, _time_phase(TaskPhase.EXECUTION)),
+        Row(_F.REFLECTION_TIME, Text("reflection"), _U.SECONDS, _B.TASKS,
+            _time_phase(TaskPhase.REFLECTION)),
+        Row(_F.TOTAL_TIME, Text("the whole task"), _U.SECONDS, _B.TASKS,
+            lambda facts: _mean([task.used.seconds for task in facts.timed])),
+        Row(_F.GOAL_TIME, Text("understanding the goal"), _U.SECONDS, _B.TASKS, _time_asked(GOAL), "<5"),
+        Row(_F.DECOMPOSITION_TIME, Text("decomposing the task"), _U.SECONDS, _B.TASKS,
+            _time_asked(DECOMPOSITION), "<10"),
+        Row(_F.ACTIONS_TIME, Text("planning the actions"), _U.SECONDS, _B.TASKS,
+            _time_asked(ACTIONS), "<5"),
+        Row(_F.SIMPLE_TIME, Text("a simple task"), _U.SECONDS, _B.TASKS, _time_level(_SIMPLE), "<60"),
+        Row(_F.MEDIUM_TIME, Text("a medium task"), _U.SECONDS, _B.TASKS, _time_level(_MEDIUM), "<300"),
+        Row(_F.COMPLEX_TIME, Text("a complex task"), _U.SECONDS, _B.TASKS, _time_level(_COMPLEX), "<900"),
+        Row(_F.PARALLEL_TIME, Text("time saved by parallel actions"), _U.SHARE, _B.TASKS,
+            _save_time, "20%"),
+    ),
+    GroupName.RESOURCES: (
+        Row(_F.LLM_CALLS, Text("calls"), _U.NUMBER, _B.TASKS, _count_calls),
+        Row(_F.TOKENS_USED, Text("tokens"), _U.TOKENS, _B.TASKS, _count_tokens),
+        Row(_F.API_COST, Text("cost"), _U.DOLLARS, _B.TURNS, _count_cost),
+        Row(_F.PLANNING_TOKENS, Text("tokens to plan a task, without material"), _U.TOKENS, _B.TASKS,
+            _count_plan_tokens, "<2000"),
+        Row(_F.REFLECTION_TOKENS, Text("tokens of a reflection, without material"), _U.TOKENS, _B.REFLECTIONS,
+            lambda facts: _mean([count for task in facts.tasks for count in task.reflections]), "<500"),
+        Row(_F.TASK_TOKENS, Text("tokens of a whole task, without material"), _U.TOKENS, _B.TASKS,
+            _count_task_tokens, "<10000"),
+        Row(_F.SAVED_CALLS, Text("calls saved by the cache"), _U.SHARE, _B.CALLS,
+            lambda facts: share(facts.used.reused, facts.used.calls + facts.used.reused), "30%"),
+        Row(_F.SAVED_TOKENS, Text("tokens saved by the cache"), _U.SHARE, _B.TOKENS, _save_tokens, "40%"),
+    ),
+    GroupName.QUALITY: (
+        Row(_F.TASK_COMPLETION_RATE, Text("tasks completed (criteria not checked)"), _U.SHARE, _B.TASKS,
+            lambda facts: share(len(facts.completed), len(facts.ended), len(facts.tasks) - len(facts.ended))),
+        Row(_F.FIRST_TRY_SUCCESS_RATE, Text("tasks completed at the first try (criteria not checked)"),
+            _U.SHARE, _B.TASKS,
+            lambda facts: share(sum(not task.revisions for task in facts.completed), len(facts.ended))),
+        Row(_F.ERROR_RECOVERY_RATE, Text("errors recovered from"), _U.SHARE, _B.ERRORS, _count_recovered),
+        Row(_F.SYNTAX_ERRORS, Text("files with syntax errors"), _U.SHARE, _B.FILES, _count_broken),
+        Row(_F.TEST_COVERAGE, Text("lines covered by tests"), _U.SHARE, _B.LINES, _cover),
+        Row(_F.REVIEW_REMARKS, Text("review remarks per plan"), _U.NUMBER, _B.PLANS, _count_remarks),
+    ),
+    GroupName.PEOPLE: (
+        Row(_F.DECISION_TIME, Text("from waiting to decided (median)"), _U.SECONDS, _B.DECISIONS, _wait),
+        Row(_F.REJECT_RATE, Text("rejected"), _U.SHARE, _B.DECISIONS,
+            lambda facts: share(
+                sum(not one.yes for one in facts.people.decisions), len(facts.people.decisions))),
+        Row(_F.UNDO_RATE, Text("undone after approval"), _U.SHARE, _B.PLANS,
+            lambda facts: share(facts.plans.undone, facts.plans.carried_out)),
+        Row(_F.HUNKS_CHANGED, Text("hunks dropped or edited"), _U.SHARE, _B.HUNKS, _count_hunks),
+        Row(_F.STRONG_APPROVALS, Text("approvals with a strong proof"), _U.SHARE, _B.APPROVALS,
+            _count_strong),
+        Row(_F.UNSEEN_STEPS, Text("steps under a standing approval that nobody looked at"),
+            _U.SHARE, _B.STEPS,
+            lambda facts: share(sum(step.granted for step in facts.committed), len(facts.committed))),
+    ),
+}  # fmt: skip
+LABELS: Final = {row.name: row.label for rows in ROWS.values() for row in rows}
+
+
+# ---------------------------------------------------------------- as they are shown
+
+
+def make_groups(config: Config, facts: Facts) -> tuple[Group, ...]:
+    """All figures, with targets and words as configured."""
+    configured, own = dict(_list_entries(config)), dict(_list_entries(DEFAULTS))
+    return tuple(
+        Group(group, tuple(_make_figure(row, row.compute(facts), configured.get(row.name), own.get(row.name))
+                           for row in rows))
+        for group, rows in ROWS.items()
+    )  # fmt: skip
+
+
+def _make_figure(row: Row, found: Computed, entry: Section | None, own: Section | None) -> Figure:
+    """`entry` is what the configuration says of the figure, `own` what it says by default."""
+
+    def words(field: str) -> str:
+        """The person's; empty if they are ours, which are translated."""
+        given: str = getattr(entry, field, "")
+        return "" if given == getattr(own, field, "") else given
+
+    target = getattr(entry, "target", row.target)
+    value = None if found.value is None else round(found.value, _DIGITS)
+    return Figure(
+        name=row.name,
+        unit=row.unit,
+        value=value,
+        of=found.of,
+        basis=row.basis,
+        without=found.without,
+        target=target,
+        met=meets(value, target),
+        **spread(found.spread),
+        parts=_order_parts(found.parts, getattr(entry, "breakdown", ())),
+        measure=words("measure"),
+        calculation=words("calculation"),
+        shown_in=words("unit"),
+        note=found.note,
+    )
+
+
+def _order_parts(parts: Mapping[str, float], wanted: Sequence[str]) -> dict[str, float]:
+    """Those that the configuration names; what else is known follows."""
+    first = {part: parts[part] for part in wanted if part in parts}
+    return {part: round(value, _DIGITS) for part, value in {**first, **parts}.items() if wanted or value}
+
+
+def _list_entries(config: Config) -> Iterator[tuple[str, Section]]:
     """By the name of the figure, what chapter 16 of the planning process says of it."""
     for section in (
         config.metrics,
@@ -131,247 +419,6 @@ def spread(values: Sequence[float]) -> dict[str, float | None]:
     ranked = sorted(values)
     at = min(len(ranked) - 1, -(-len(ranked) * 9 // 10) - 1)
     return {"median": round(statistics.median(ranked), _DIGITS), "p90": round(ranked[at], _DIGITS)}
-
-
-def _select_ended(tasks: Iterable[MeasuredTask]) -> list[MeasuredTask]:
-    return [task for task in tasks if task.outcome is not Outcome.OPEN]
-
-
-def _steps(tasks: Iterable[MeasuredTask]) -> list[TaskStep]:
-    return [step for task in tasks for run in task.steps for step in run]
-
-
-def planning(make: Figures, tasks: Sequence[MeasuredTask]) -> Group:
-    ended = _select_ended(tasks)
-    completed = [task for task in ended if task.outcome is Outcome.COMPLETED]
-    counted = [(task.level, count) for task in tasks for count in task.subtasks]
-    fitting = [EXPECTED[level][0] <= count <= EXPECTED[level][1] for level, count in counted]
-    alike, compared = _granularity(tasks)
-    right, placed = _count_placed(tasks)
-    return Group(
-        GroupName.PLANNING,
-        (
-            make.share(
-                _F.PLANNING_ACCURACY, sum(t.as_planned for t in completed), len(completed), Basis.TASKS
-            ),
-            make.share(_F.REVISION_RATE, sum(t.revisions > 0 for t in ended), len(ended), Basis.TASKS),
-            make.mean(_F.AVG_REVISIONS, Unit.NUMBER, [t.revisions for t in ended], Basis.TASKS),
-            make.share(_F.SUBTASKS_FIT, sum(fitting), len(fitting), Basis.PLANS),
-            *(
-                make.mean(name, Unit.NUMBER, [n for one, n in counted if one is level], Basis.PLANS)
-                for level, name in _SUBTASKS.items()
-            ),
-            make.share(_F.GRANULARITY, alike, compared, Basis.STEPS),
-            make.share(_F.DEPENDENCIES, right, placed, Basis.STEPS),
-        ),
-    )
-
-
-def _granularity(tasks: Iterable[MeasuredTask]) -> tuple[int, int]:
-    """Steps that are between half and twice as large as the median of their run."""
-    alike = compared = 0
-    for run in (run for task in tasks for run in task.steps):
-        lines = [step.lines for step in run if step.lines]
-        if len(lines) >= _FEWEST:
-            middle = statistics.median(lines)
-            alike += sum(_LOW * middle <= one <= _HIGH * middle for one in lines)
-            compared += len(lines)
-    return alike, compared
-
-
-def _count_placed(tasks: Sequence[MeasuredTask]) -> tuple[int, int]:
-    """Steps for which no dependency was missing, of those that are done, and of planned subtasks."""
-    steps = [step for step in _steps(tasks) if step.lines or step.misplaced]
-    planned = sum(task.decomposed for task in tasks)
-    right = sum(not step.misplaced for step in steps) + planned - sum(task.found for task in tasks)
-    return right, len(steps) + planned
-
-
-def time(make: Figures, tasks: Sequence[MeasuredTask]) -> Group:
-    completed = [task for task in tasks if task.outcome is Outcome.COMPLETED and task.used.seconds]
-    serial = sum(task.serial_sec for task in tasks)
-    acting = [task for task in tasks if task.serial_sec]
-
-    def of_phase(phase: TaskPhase) -> list[float]:
-        return [task.phases[phase].seconds for task in tasks if task.phases[phase].seconds]
-
-    def seconds_for(purposes: Iterable[str]) -> list[float]:
-        wanted = set(map(str, purposes))
-        found = ([used.duration_sec for name, used in t.purposes.items() if name in wanted] for t in tasks)
-        return [sum(one) for one in found if one]
-
-    def mean(name: FigureName, values: Sequence[float], basis: Basis = Basis.TASKS) -> Figure:
-        return make.mean(name, Unit.SECONDS, values, basis)
-
-    return Group(
-        GroupName.TIME,
-        (
-            mean(_F.PLANNING_TIME, of_phase(TaskPhase.PLANNING)),
-            mean(_F.EXECUTION_TIME, of_phase(TaskPhase.EXECUTION)),
-            mean(_F.REFLECTION_TIME, of_phase(TaskPhase.REFLECTION)),
-            mean(_F.TOTAL_TIME, [task.used.seconds for task in completed]),
-            mean(_F.GOAL_TIME, seconds_for(GOAL)),
-            mean(_F.DECOMPOSITION_TIME, seconds_for(DECOMPOSITION)),
-            mean(_F.ACTIONS_TIME, seconds_for(ACTIONS)),
-            *(
-                mean(name, [task.used.seconds for task in completed if task.level is level])
-                for level, name in _TIMES.items()
-            ),
-            make.make(
-                _F.PARALLEL_TIME,
-                Unit.SHARE,
-                1 - sum(task.wall_sec for task in acting) / serial if serial else None,
-                len(acting),
-                Basis.TASKS,
-            ),
-        ),
-    )
-
-
-def resources(make: Figures, tasks: Sequence[MeasuredTask]) -> Group:
-    by_phase = {phase: _sum(task.phases[phase] for task in tasks) for phase in TaskPhase}
-    whole = _sum(by_phase.values())
-    asking = [task for task in tasks if task.used.calls]
-    known = bool(whole.calls) or (bool(tasks) and not whole.unknown_calls)
-    tokens = {"input": whole.input_tokens, "output": whole.output_tokens,
-              "material": whole.material_tokens, "cached": whole.cached_tokens}  # fmt: skip
-    planned = [task.phases[TaskPhase.PLANNING] for task in tasks if task.phases[TaskPhase.PLANNING].calls]
-    counted = [one.beside for one in planned if not one.unknown_material]
-    whole_tasks = [task.used for task in asking if task.outcome is not Outcome.OPEN]
-    plain = [one.beside for one in whole_tasks if not one.unknown_material and not one.unknown_calls]
-    reflections = [count for task in tasks for count in task.reflections]
-    wanted = whole.calls + whole.reused
-    tokens_wanted = whole.input_tokens + whole.output_tokens + whole.saved_tokens
-    return Group(
-        GroupName.RESOURCES,
-        (
-            make.make(
-                _F.LLM_CALLS,
-                Unit.NUMBER,
-                whole.calls if known else None,
-                len(tasks),
-                Basis.TASKS,
-                without=whole.unknown_calls,
-                parts=make.parts(_F.LLM_CALLS, {phase: used.calls for phase, used in by_phase.items()}),
-            ),
-            make.make(
-                _F.TOKENS_USED,
-                Unit.TOKENS,
-                whole.input_tokens + whole.output_tokens if known else None,
-                len(tasks),
-                Basis.TASKS,
-                without=whole.unknown_calls,
-                parts=make.parts(_F.TOKENS_USED, tokens),
-            ),
-            make.make(
-                _F.API_COST,
-                Unit.DOLLARS,
-                whole.dollars if whole.priced else None,
-                whole.priced,
-                Basis.TURNS,
-                without=whole.unpriced,
-                parts=make.parts(_F.API_COST, {phase: used.dollars for phase, used in by_phase.items()}),
-            ),
-            make.mean(
-                _F.PLANNING_TOKENS, Unit.TOKENS, counted, Basis.TASKS, without=len(planned) - len(counted)
-            ),
-            make.mean(_F.REFLECTION_TOKENS, Unit.TOKENS, reflections, Basis.REFLECTIONS),
-            make.mean(_F.TASK_TOKENS, Unit.TOKENS, plain, Basis.TASKS, without=len(whole_tasks) - len(plain)),
-            make.share(_F.SAVED_CALLS, whole.reused, wanted, Basis.CALLS),
-            make.share(_F.SAVED_TOKENS, whole.saved_tokens, tokens_wanted, Basis.TOKENS),
-        ),
-    )
-
-
-def _sum(used: Iterable[Used]) -> Used:
-    whole = Used()
-    for one in used:
-        whole = whole.plus(one)
-    return whole
-
-
-def quality(
-    make: Figures,
-    tasks: Sequence[MeasuredTask],
-    plans: PlanCounts,
-    said: Mapping[str, int],
-    syntax: Syntax,
-    coverage: Coverage | NoCoverage,
-) -> Group:
-    ended = _select_ended(tasks)
-    completed = [task for task in ended if task.outcome is Outcome.COMPLETED]
-    settled = [step for step in _steps(tasks) if step.errors and step.settled]
-    errors = sum(step.errors for step in settled)
-    return Group(
-        GroupName.QUALITY,
-        (
-            make.share(_F.TASK_COMPLETION_RATE, len(completed), len(ended), Basis.TASKS,
-                       without=len(tasks) - len(ended)),
-            make.share(_F.FIRST_TRY_SUCCESS_RATE, sum(not task.revisions for task in completed), len(ended),
-                       Basis.TASKS),
-            make.share(_F.ERROR_RECOVERY_RATE, sum(step.errors for step in settled if step.done), errors,
-                       Basis.ERRORS),
-            make.share(_F.SYNTAX_ERRORS, syntax.broken, syntax.files, Basis.FILES, without=syntax.unknown,
-                       note="" if syntax.whole else str(_NEWEST)),
-            _coverage(make, coverage),
-            make.make(
-                _F.REVIEW_REMARKS,
-                Unit.NUMBER,
-                sum(said.values()) / plans.proposed if plans.proposed else None,
-                plans.proposed,
-                Basis.PLANS,
-                parts=make.parts(_F.REVIEW_REMARKS, said),
-            ),
-        ),
-    )  # fmt: skip
-
-
-def _coverage(make: Figures, found: Coverage | NoCoverage) -> Figure:
-    if isinstance(found, NoCoverage):
-        return make.share(_F.TEST_COVERAGE, 0, 0, Basis.LINES, note=str(found.why))
-    when = datetime.fromtimestamp(found.seconds, UTC).strftime("%Y-%m-%d %H:%M")
-    return make.share(_F.TEST_COVERAGE, found.covered, found.lines, Basis.LINES, note=when)
-
-
-def people(make: Figures, tasks: Sequence[MeasuredTask], read: PeopleFacts, plans: PlanCounts) -> Group:
-    decided = read.decisions
-    waits = [one.seconds for one in decided if one.seconds is not None]
-    committed = [step for step in _steps(tasks) if step.committed]
-    hunks = sum(agent.hunks for agent in plans.agents)
-    dropped, edited = (sum(getattr(one, name) for one in plans.agents) for name in ("dropped", "edited"))
-    approvals = read.strengths.total()
-    return Group(
-        GroupName.PEOPLE,
-        (
-            make.make(
-                _F.DECISION_TIME,
-                Unit.SECONDS,
-                statistics.median(waits) if waits else None,
-                len(waits),
-                Basis.DECISIONS,
-                without=len(decided) - len(waits),
-                **spread(waits),
-            ),
-            make.share(_F.REJECT_RATE, sum(not one.yes for one in decided), len(decided), Basis.DECISIONS),
-            make.share(_F.UNDO_RATE, plans.undone, plans.carried_out, Basis.PLANS),
-            make.share(
-                _F.HUNKS_CHANGED,
-                dropped + edited,
-                hunks,
-                Basis.HUNKS,
-                without=plans.uncounted,
-                parts=make.parts(_F.HUNKS_CHANGED, {"dropped": dropped, "edited": edited}),
-            ),
-            make.share(
-                _F.STRONG_APPROVALS,
-                read.strengths[Strength.STRONG],
-                approvals,
-                Basis.APPROVALS,
-                parts=make.parts(_F.STRONG_APPROVALS, dict(sorted(read.proofs.items()))),
-            ),
-            make.share(_F.UNSEEN_STEPS, sum(step.granted for step in committed), len(committed), Basis.STEPS),
-        ),
-    )
 
 
 def plot(task: MeasuredTask) -> TaskFigures:

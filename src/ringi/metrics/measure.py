@@ -11,17 +11,16 @@ from msgspec.structs import replace
 
 from ringi.config.keys import Config
 from ringi.kernel.text import Text
-from ringi.metrics import figures
 from ringi.metrics.code import syntax_of
 from ringi.metrics.coverage import NoCoverage, read_report
 from ringi.metrics.document import Metrics
+from ringi.metrics.figures import MOST_TASKS, Facts, make_groups, plot
 from ringi.metrics.people import PeopleFacts, PlanCounts, count_plans, mask_reasons, read_events
 from ringi.metrics.tasks import MeasuredTask, Prices, tasks_of
 
 if TYPE_CHECKING:
     from ringi.app.store import Store
 
-__all__ = ["measure"]
 _LONGEST_NAME: Final = 80
 """Of an agent: whoever proposes a plan chooses it."""
 
@@ -43,21 +42,15 @@ def measure(
     coverage = (
         read_report(root, report) if report else NoCoverage(Text("set quality_metrics.coverage_report"))
     )
-    make, confidential = figures.Figures(config), config.logs.confidential
+    facts = Facts(tasks, read, plans, said, syntax, coverage)
     return Metrics(
         created_at=now,
         since=since,
         events=read.events,
-        groups=(
-            figures.planning(make, tasks),
-            figures.time(make, tasks),
-            figures.resources(make, tasks),
-            figures.quality(make, tasks, plans, said, syntax, coverage),
-            figures.people(make, tasks, read, plans),
-        ),
+        groups=make_groups(config, facts),
         agents=tuple(replace(agent, agent=mask(agent.agent)[:_LONGEST_NAME]) for agent in plans.agents),
-        reasons=() if confidential else tuple(mask_reasons(read.said_no, plans.names, mask)),
-        tasks=tuple(figures.plot(task) for task in tasks[-figures.MOST_TASKS :]),
+        reasons=() if config.logs.confidential else tuple(mask_reasons(read.said_no, plans.names, mask)),
+        tasks=tuple(plot(task) for task in tasks[-MOST_TASKS:]),
         days=read.days,
     )
 

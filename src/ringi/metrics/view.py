@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from ringi.kernel.lines import EMPTY, Line, Style, TextSpan, line, prose, step
 from ringi.kernel.text import Text, moment, restore_text
 from ringi.metrics.document import AgentFigures, Basis, Figure, FigureName, Group, GroupName, Metrics, Unit
+from ringi.metrics.figures import LABELS
 
 _F = FigureName
 GROUPS: Final = {
@@ -14,48 +15,6 @@ GROUPS: Final = {
     GroupName.RESOURCES: Text("Language models"),
     GroupName.QUALITY: Text("Results"),
     GroupName.PEOPLE: Text("How people decide"),
-}
-LABELS: Final = {
-    _F.PLANNING_ACCURACY: Text("completed as first planned"),
-    _F.REVISION_RATE: Text("plan had to be revised"),
-    _F.AVG_REVISIONS: Text("revisions per task"),
-    _F.SUBTASKS_FIT: Text("number of steps fits the task"),
-    _F.SUBTASKS_SIMPLE: Text("steps of a simple task"),
-    _F.SUBTASKS_MEDIUM: Text("steps of a medium task"),
-    _F.SUBTASKS_COMPLEX: Text("steps of a complex task"),
-    _F.GRANULARITY: Text("steps of similar size"),
-    _F.DEPENDENCIES: Text("steps without a missing dependency"),
-    _F.PLANNING_TIME: Text("planning"),
-    _F.EXECUTION_TIME: Text("execution"),
-    _F.REFLECTION_TIME: Text("reflection"),
-    _F.TOTAL_TIME: Text("the whole task"),
-    _F.GOAL_TIME: Text("understanding the goal"),
-    _F.DECOMPOSITION_TIME: Text("decomposing the task"),
-    _F.ACTIONS_TIME: Text("planning the actions"),
-    _F.SIMPLE_TIME: Text("a simple task"),
-    _F.MEDIUM_TIME: Text("a medium task"),
-    _F.COMPLEX_TIME: Text("a complex task"),
-    _F.PARALLEL_TIME: Text("time saved by parallel actions"),
-    _F.LLM_CALLS: Text("calls"),
-    _F.TOKENS_USED: Text("tokens"),
-    _F.API_COST: Text("cost"),
-    _F.PLANNING_TOKENS: Text("tokens to plan a task, without material"),
-    _F.REFLECTION_TOKENS: Text("tokens of a reflection, without material"),
-    _F.TASK_TOKENS: Text("tokens of a whole task, without material"),
-    _F.SAVED_CALLS: Text("calls saved by the cache"),
-    _F.SAVED_TOKENS: Text("tokens saved by the cache"),
-    _F.TASK_COMPLETION_RATE: Text("tasks completed (criteria not checked)"),
-    _F.FIRST_TRY_SUCCESS_RATE: Text("tasks completed at the first try (criteria not checked)"),
-    _F.ERROR_RECOVERY_RATE: Text("errors recovered from"),
-    _F.SYNTAX_ERRORS: Text("files with syntax errors"),
-    _F.TEST_COVERAGE: Text("lines covered by tests"),
-    _F.REVIEW_REMARKS: Text("review remarks per plan"),
-    _F.DECISION_TIME: Text("from waiting to decided (median)"),
-    _F.REJECT_RATE: Text("rejected"),
-    _F.UNDO_RATE: Text("undone after approval"),
-    _F.HUNKS_CHANGED: Text("hunks dropped or edited"),
-    _F.STRONG_APPROVALS: Text("approvals with a strong proof"),
-    _F.UNSEEN_STEPS: Text("steps under a standing approval that nobody looked at"),
 }
 PARTS: Final = {
     "planning": Text("planning"),

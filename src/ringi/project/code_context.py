@@ -17,7 +17,6 @@ from ringi.kernel.text import Text, visible
 from ringi.kernel.tokens import tokens as tokens_of
 from ringi.policy.files import is_credential
 from ringi.policy.globs import globs
-from ringi.project.code_index import corpus_of
 from ringi.project.context import Gathered, ProjectFacts
 from ringi.project.gather import (
     RequestedFile,
@@ -27,8 +26,9 @@ from ringi.project.gather import (
     list_found,
     project_facts,
 )
+from ringi.project.index import corpus_of
 from ringi.project.outline import number_lines
-from ringi.project.relevant_files import Ranked, rank
+from ringi.project.ranking import Ranked, rank
 from ringi.project.source import ProjectSource
 from ringi.tree.file_state import StateFile
 from ringi.tree.snapshot import Snapshot, Snapshots

@@ -5,11 +5,10 @@ from typing import Final, NamedTuple
 
 from ringi.kernel.text import visible
 from ringi.kernel.tokens import tokens
-from ringi.project.about import about, changelog_of, paragraphs_of, rules_of
+from ringi.project.about import about, changelog_of, layout, paragraphs_of, rules_of
 from ringi.project.commands import test_commands
 from ringi.project.compose import ContextSection, compose
 from ringi.project.context import Context, ContextFile, FoundFile, ProjectFacts
-from ringi.project.layout import layout
 from ringi.project.outline import number_lines, offers, put_named_first
 from ringi.project.ranking import Ranked
 from ringi.project.request import read_request

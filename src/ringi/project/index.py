@@ -2,11 +2,12 @@
 
 A content is cut into chunks: one for each function and method, the rest of each class, the rest of the file;
 blocks of lines if nothing is known of its definitions. The index is a list of segments that never change. An
-update adds one for the new contents; the small ones are joined when there are many.
+update adds one for the new contents; the small ones are joined when there are many. A corpus is the files of
+one snapshot, as the index knows them.
 """
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,15 +16,18 @@ import msgspec
 
 from ringi.kernel.document import prepare
 from ringi.kernel.fs import read_checked, replace_checked
+from ringi.policy.globs import inside
 from ringi.project.context import Definition
+from ringi.project.dependencies.definitions import VARIABLE, definitions, readers
+from ringi.project.dependencies.references import LARGEST, SourceContent, key
+from ringi.project.kinds import kinds_of
 from ringi.project.words import count_terms, terms_of, words_in
+from ringi.tree.file_state import LINK_MODE, StateFile
 
 MOST_TEXT: Final = 512 * 1024
 """Characters of one file; what follows is not looked at."""
 _BLOCK: Final = 60
 """Lines of a chunk in a file without definitions."""
-VARIABLE: Final = "variable"
-"""A definition that is a line of what it is in, not a chunk of its own."""
 _ROW: Final = 12
 _MOST_OFTEN: Final = 255
 _COUNT_BITS: Final = 8
@@ -232,3 +236,129 @@ def _join_segments(segments: Sequence[Segment], used: Collection[str]) -> Segmen
 def first_chunks(segment: Segment) -> list[int]:
     """The first chunk of each blob."""
     return list(accumulate((blob.count for blob in segment.blobs), initial=0))[:-1]
+
+
+def path_terms(path: str) -> set[str]:
+    return set(count_terms(path.rpartition(".")[0] or path))
+
+
+class BlobPlace(NamedTuple):
+    """Where the content of a file is in the index."""
+
+    segment: int
+    blob: Blob
+    start: int
+
+
+class Corpus:
+    """The files of one snapshot, by path, as the index knows them. Files it does not know count by path."""
+
+    def __init__(self, index: Index, files: Mapping[str, str]) -> None:
+        """`files`: the key of each path's content."""
+        self.paths = sorted(files)
+        self.kinds = kinds_of(self.paths)
+        self.segments = index.segments
+        self.places: list[BlobPlace] = []
+        numbers: dict[str, int] = {}
+        wanted = set(files.values())
+        self.docs: list[array[int]] = []
+        """For each segment: the document of each chunk, -1 if its content is no longer used."""
+        self.blobs: list[array[int]] = []
+        self.lengths: list[int] = []
+        for at, segment in enumerate(self.segments):
+            chunks, blobs = array("i"), array("i")
+            sizes = memoryview(segment.lengths).cast("I")
+            for blob, start in zip(segment.blobs, first_chunks(segment), strict=True):
+                count = blob.count
+                doc = -1
+                if blob.key in wanted and blob.key not in numbers:
+                    doc = numbers[blob.key] = len(self.places)
+                    self.places.append(BlobPlace(at, blob, start))
+                    self.lengths.append(sum(sizes[start : start + count]))
+                chunks.extend(array("i", (doc,)) * count)
+                blobs.append(doc)
+            self.docs.append(chunks)
+            self.blobs.append(blobs)
+        self.doc_of = {path: numbers[key] for path, key in files.items() if key in numbers}
+
+    def hits(self, at: int, term: str, often: dict[int, int]) -> Iterator[tuple[int, int]]:
+        """The chunks of one segment that have the term, and how often; counts it for each document too."""
+        docs = self.docs[at]
+        for chunk, number in unpack_postings(self.segments[at].text.get(term, b"")):
+            if (doc := docs[chunk]) >= 0:
+                often[doc] = often.get(doc, 0) + number
+                yield chunk, number
+
+    def naming(self, term: str) -> Iterator[int]:
+        """The documents that have the term in the name of a definition."""
+        for segment, docs in zip(self.segments, self.blobs, strict=True):
+            for blob in memoryview(segment.names.get(term, b"")).cast("I"):
+                if docs[blob] >= 0:
+                    yield docs[blob]
+
+    def outline(self, path: str) -> tuple[Definition, ...]:
+        doc = self.doc_of.get(path)
+        return () if doc is None else self.places[doc].blob.outline()
+
+
+Contents = Callable[[Sequence[StateFile]], Iterable[tuple[StateFile, bytes]]]
+
+_SAMPLE: Final = 8000
+_MOST_AT_ONCE: Final = 64 * 1024 * 1024
+"""Bytes that are read anew for one request; what is left counts by its path until the next."""
+_MOST_ABOUT: Final = 1024 * 1024
+"""As above, if only some paths matter: whoever asks does not want to wait for all of them."""
+
+
+def corpus_of(
+    files: Iterable[StateFile], contents: Contents, folder: Path, about: Sequence[str] = ()
+) -> Corpus:
+    """Reads what the index in the folder does not know yet; with `about`, only what is inside of these paths.
+
+    Links count by their path alone.
+    """
+    known = {file.path: file for file in files}
+    reader = readers()
+    keys = {path: key(reader(path), file.oid) for path, file in known.items() if file.mode != LINK_MODE}
+    index = Index(folder)
+    wanted: dict[str, dict[str, str]] = {}
+    """The keys of the files to be read, by how their definitions are."""
+    seen = set()
+    for path in sorted(keys):
+        if (at := keys[path]) not in index and at not in seen and (not about or inside(path, about)):
+            seen.add(at)
+            wanted.setdefault(reader(path), {})[path] = at
+    room = _Room(_MOST_ABOUT if about else _MOST_AT_ONCE)
+    index.add(_read_contents(wanted, lambda paths: contents([known[path] for path in paths]), room))
+    index.keep(frozenset(keys.values()))
+    return Corpus(index, {path: keys.get(path, "") for path in known})
+
+
+def _read_contents(
+    wanted: dict[str, dict[str, str]],
+    contents: Callable[[Iterable[str]], Iterable[tuple[StateFile, bytes]]],
+    room: "_Room",
+) -> Iterator[IndexedContent]:
+    # Languages before plain text: if there is too much to read at once, that waits.
+    for language, keys in sorted(wanted.items(), reverse=True):
+        texts: dict[str, bytes] = {}
+        sources = room.sources(((keys[file.path], data) for file, data in contents(keys)), texts)
+        for at, found in definitions(language, sources):
+            yield IndexedContent(at, texts.pop(at).decode("utf-8", "replace"), found)
+
+
+class _Room:
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def sources(
+        self, contents: Iterable[tuple[str, bytes]], texts: dict[str, bytes]
+    ) -> Iterator[SourceContent]:
+        """What a parser is given, as long as there is room; puts what is to be indexed into `texts`."""
+        for at, data in contents if self._left > 0 else ():
+            is_text = b"\0" not in data[:_SAMPLE]
+            texts[at] = data[:MOST_TEXT] if is_text else b""
+            yield SourceContent(at, data if is_text and len(data) <= LARGEST else b"")
+            self._left -= len(data)
+            if self._left <= 0:
+                return

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ringi.project.compose import Numbers
 from ringi.project.context import Definition, FileKind, FoundFile
-from ringi.project.index import VARIABLE
+from ringi.project.dependencies.definitions import VARIABLE
 from ringi.project.ranking import Ranked
 from ringi.project.words import count_terms
 

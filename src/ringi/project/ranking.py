@@ -7,11 +7,9 @@ from typing import Final, NamedTuple
 
 from ringi.kernel.text import Text
 from ringi.project.context import Definition, FileKind
-from ringi.project.corpus import Corpus, path_terms
-from ringi.project.index import Chunk
-from ringi.project.names import Names, Naming
-from ringi.project.request import ContextRequest, read_request
-from ringi.project.test_pairs import PairedTests
+from ringi.project.index import Chunk, Corpus, path_terms
+from ringi.project.kinds import PairedTests
+from ringi.project.request import ContextRequest, Names, Naming, read_request
 from ringi.project.words import count_terms, terms_of, words_in
 
 

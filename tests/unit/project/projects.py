@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ringi.project.code_index import corpus_of
-from ringi.project.relevant_files import Corpus, Ranked, rank
+from ringi.project.index import Corpus, corpus_of
+from ringi.project.ranking import Ranked, rank
 from ringi.tree.file_state import StateFile
 
 

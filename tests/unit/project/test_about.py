@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from ringi.project.about import about, changelog_of, paragraphs_of, rules_of
+from ringi.project.about import about, changelog_of, layout, paragraphs_of, rules_of
 from ringi.project.commands import test_commands as commands_of
 from ringi.project.context import FileKind
 from ringi.project.gather import project_facts
-from ringi.project.layout import layout
 from ringi.project.source import ProjectSource
 from tests.tables import each
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ringi.project.code_index import corpus_of
-from ringi.project.relevant_files import rank
+from ringi.project.index import corpus_of
+from ringi.project.ranking import rank
 from ringi.tree.file_state import StateFile
 from ringi.tree.snapshot import Snapshots
 from tests.helpers import holds_soon, make_files, python
@@ -124,7 +124,7 @@ def test_an_index_that_cannot_be_written_is_no_obstacle(tmp_path: Path):
 UPDATING = """
 import sys
 from pathlib import Path
-from ringi.project.relevant_files import rank
+from ringi.project.ranking import rank
 from tests.unit.project.projects import SHOP, Project
 folder, name = Path(sys.argv[1]), sys.argv[2]
 for turn in range(40):

@@ -3,8 +3,7 @@
 import pytest
 
 from ringi.project.context import FileKind
-from ringi.project.kinds import kinds_of
-from ringi.project.test_pairs import PairedTests
+from ringi.project.kinds import PairedTests, kinds_of
 from tests.tables import each
 
 KINDS = {

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringi.project.names import Names, Naming
-from ringi.project.request import read_request
+from ringi.project.request import Names, Naming, read_request
 from ringi.project.words import count_terms, terms_of
 from tests.tables import each
 

@@ -28,6 +28,7 @@ _CLASS: Final = "class"
 _TYPE: Final = "type"
 _MODULE: Final = "module"
 VARIABLE: Final = "variable"
+"""A line of what it is in, not a part of its own."""
 
 _CLASSES: Final = {
     "class_declaration": _CLASS,
