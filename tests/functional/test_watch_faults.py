@@ -9,10 +9,10 @@ from ringi.approvals.forge import ForgeKind, Project
 from ringi.errors import Busy, ForgeUnreachable, NoChannel
 from ringi.forges.document import ForgeReview
 from ringi.forges.port import ChangeRequests, CodeHost
-from ringi.forges.watch import LONGEST_PAUSE, lock_watching, watch
-from ringi.forges.watch_project import Standing
-from ringi.runs.document import Run
-from ringi.runs.drive import RunOptions
+from ringi.forges.watch import LONGEST_PAUSE, Watcher, lock_watching, watch
+from ringi.forges.watch_project import NewsKind, Standing, WatchEvent
+from ringi.kernel.lock import PassingLock
+from ringi.runs.document import StopCode
 from tests.fakes.people import AgentAtWork
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, state, watch_desk
@@ -87,14 +87,14 @@ def test_a_review_that_is_dismissed_between_the_look_and_the_execution(desk: Wat
     given = desk.repo.review(change.number, "bob", "approve")
     with desk.open() as workspace:
         watcher = desk.watcher(workspace)
-        found = watcher._actions.host
+        found = watcher.host
 
         def host(project: Project) -> CodeHost:
             there = found(project)
             changes: Any = _Dismissing(there.changes, lambda: desk.repo.dismiss(change.number, given))
             return there._replace(changes=changes)
 
-        watcher._actions = watcher._actions._replace(host=host)
+        watcher.host = host
         assert watcher.round().standing == {desk.run_id: Standing.WAITS}
     [said] = desk.said()
     assert said.startswith("refused: bob@")
@@ -108,14 +108,14 @@ def test_it_goes_on_after_the_network_was_lost_ever_more_slowly(desk: WatchDesk)
     pauses: list[float] = []
     with desk.open() as workspace:
         watcher = desk.watcher(workspace)
-        found = watcher._actions.host
+        found = watcher.host
 
         def host(project: Project) -> CodeHost:
             if len(pauses) < 4:
                 raise ForgeUnreachable(host=project.host, why="no route")
             return found(project)
 
-        watcher._actions = watcher._actions._replace(host=host)
+        watcher.host = host
         assert watch(watcher, "", 60, pauses.append).standing == {desk.run_id: Standing.OVER}
     assert pauses == [120, 240, 480, LONGEST_PAUSE]
     # Said once, not every time.
@@ -126,11 +126,8 @@ def test_it_goes_on_after_the_network_was_lost_ever_more_slowly(desk: WatchDesk)
 def test_what_was_sent_back_before_a_crash_goes_on(desk: WatchDesk):
     change = offered(desk)
     desk.repo.review(change.number, "alice", "request_changes", "Say more")
-    with desk.open() as workspace:
-        watcher = desk.watcher(workspace)
-        watcher._actions = watcher._actions._replace(go_on=_killed)
-        with pytest.raises(KeyboardInterrupt):
-            watcher.round()
+    with desk.open() as workspace, pytest.raises(KeyboardInterrupt):
+        Watcher(workspace, _die_once_sent_back).round()
     assert state(desk.run()) == ["proposed"]
     assert desk.round().standing == {desk.run_id: Standing.WAITS}
     run = desk.run()
@@ -140,8 +137,9 @@ def test_what_was_sent_back_before_a_crash_goes_on(desk: WatchDesk):
     assert told.count("Say more") == 1
 
 
-def _killed(_run_id: str, _options: RunOptions) -> Run:
-    raise KeyboardInterrupt
+def _die_once_sent_back(event: WatchEvent) -> None:
+    if event.kind is NewsKind.SENT_BACK:
+        raise KeyboardInterrupt
 
 
 @gitlab
@@ -151,7 +149,7 @@ def test_only_one_watches_and_nobody_disturbs_a_run_at_work(desk: WatchDesk):
         workspace.watch()
     with desk.open() as workspace:
         watcher = desk.watcher(workspace)
-        with watcher._actions.lock(desk.run_id):
+        with PassingLock(workspace.places.state / f"{desk.run_id}.lock", 0.0)("watch"):
             desk.repo.comment(desk.issue, "alice", "Say more")
             assert watcher.round().standing == {desk.run_id: Standing.AT_WORK}
         # Whoever works on it hears it.

@@ -27,6 +27,7 @@ from ringi.sessions.document import ApprovedSession
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
+    from ringi.forges.port import CodeHost
 
 LONGEST_PAUSE: Final = 900.0
 """Seconds between two rounds, if the forge cannot be reached."""
@@ -65,6 +66,8 @@ class Watcher:
         self._workspace = workspace
         self._tell = tell
         self._on_event = on_event
+        self.host: Callable[[Project], CodeHost] = workspace.forges.host
+        """Where it looks. A test may put a forge in between."""
         self._tried: set[str] = set()
         self._sent = SentNotifications(workspace.places.state / "watch.told")
         self._failing = ""
@@ -81,7 +84,12 @@ class Watcher:
             try:
                 if project not in watches:  # what an account may do is asked anew in each round
                     watches[project] = ProjectWatch(
-                        self._workspace, project, self._tell, self._on_event, self._tried, self._sent
+                        self._workspace,
+                        self.host(project),
+                        self._tell,
+                        self._on_event,
+                        self._tried,
+                        self._sent,
                     )
                 standing |= _look_at(watches[project], id_)
             except (ForgeRejected, Interrupted, Usage):

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ringi.approvals.forge import ForgeTerms, Project
+from ringi.approvals.forge import ForgeTerms
 from ringi.forges.document import mark_line
 from ringi.forges.listen import ForgeListener, Spoken
 from ringi.forges.markdown import escape
@@ -24,6 +24,7 @@ from ringi.runs.run_workspace import RunEvent
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
+    from ringi.forges.port import CodeHost
 
 
 _MOST: Final = 2_000
@@ -112,15 +113,15 @@ class ProjectWatch:
     def __init__(
         self,
         workspace: Workspace,
-        project: Project,
+        host: CodeHost,
         tell: Callable[[WatchEvent], None],
         on_event: Callable[[RunEvent], None],
         tried: set[str],
         sent: SentNotifications,
     ) -> None:
         self.workspace = workspace
-        self.host = workspace.forges.host(project)
-        self.listener = ForgeListener(self.host)
+        self.host = host
+        self.listener = ForgeListener(host)
         self.is_untold = sent.is_new
         """Whether this or an earlier watcher has not told it yet; from now on it counts as told."""
         self._tell = tell
