@@ -12,7 +12,6 @@ from ringi.forges.port import ChangeRequests, CodeHost
 from ringi.forges.watch import LONGEST_PAUSE, Watcher, lock_watching, watch
 from ringi.forges.watch_project import NewsKind, Standing, WatchEvent
 from ringi.kernel.lock import PassingLock
-from ringi.runs.document import StopCode
 from tests.fakes.people import AgentAtWork
 from tests.functional.run_desk import FIX, a_plan, a_step
 from tests.functional.watch_desk import WatchDesk, each_forge, github, gitlab, state, watch_desk
