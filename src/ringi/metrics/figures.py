@@ -98,7 +98,7 @@ class Computed(NamedTuple):
     note: str = ""
 
 
-class Row(NamedTuple):
+class FigureRule(NamedTuple):
     name: FigureName
     label: Text
     unit: Unit
@@ -273,78 +273,87 @@ def _count_strong(facts: Facts) -> Computed:
     return share(strengths[Strength.STRONG], strengths.total(), parts=parts)
 
 
-ROWS: Final[Mapping[GroupName, Sequence[Row]]] = {
+ROWS: Final[Mapping[GroupName, Sequence[FigureRule]]] = {
     GroupName.PLANNING: (
-        Row(_F.PLANNING_ACCURACY, Text("completed as first planned"), _U.SHARE, _B.TASKS,
+        FigureRule(_F.PLANNING_ACCURACY, Text("completed as first planned"), _U.SHARE, _B.TASKS,
             lambda facts: share(sum(task.as_planned for task in facts.completed), len(facts.completed))),
-        Row(_F.REVISION_RATE, Text("plan had to be revised"), _U.SHARE, _B.TASKS,
+        FigureRule(_F.REVISION_RATE, Text("plan had to be revised"), _U.SHARE, _B.TASKS,
             lambda facts: share(sum(task.revisions > 0 for task in facts.ended), len(facts.ended))),
-        Row(_F.AVG_REVISIONS, Text("revisions per task"), _U.NUMBER, _B.TASKS,
+        FigureRule(_F.AVG_REVISIONS, Text("revisions per task"), _U.NUMBER, _B.TASKS,
             lambda facts: _mean([task.revisions for task in facts.ended])),
-        Row(_F.SUBTASKS_FIT, Text("number of steps fits the task"), _U.SHARE, _B.PLANS, _fit),
-        Row(_F.SUBTASKS_SIMPLE, Text("steps of a simple task"), _U.NUMBER, _B.PLANS,
+        FigureRule(_F.SUBTASKS_FIT, Text("number of steps fits the task"), _U.SHARE, _B.PLANS, _fit),
+        FigureRule(_F.SUBTASKS_SIMPLE, Text("steps of a simple task"), _U.NUMBER, _B.PLANS,
             _count_subtasks(_SIMPLE), _expect(_SIMPLE)),
-        Row(_F.SUBTASKS_MEDIUM, Text("steps of a medium task"), _U.NUMBER, _B.PLANS,
+        FigureRule(_F.SUBTASKS_MEDIUM, Text("steps of a medium task"), _U.NUMBER, _B.PLANS,
             _count_subtasks(_MEDIUM), _expect(_MEDIUM)),
-        Row(_F.SUBTASKS_COMPLEX, Text("steps of a complex task"), _U.NUMBER, _B.PLANS,
+        FigureRule(_F.SUBTASKS_COMPLEX, Text("steps of a complex task"), _U.NUMBER, _B.PLANS,
             _count_subtasks(_COMPLEX), _expect(_COMPLEX)),
-        Row(_F.GRANULARITY, Text("steps of similar size"), _U.SHARE, _B.STEPS, _compare_sizes),
-        Row(_F.DEPENDENCIES, Text("steps without a missing dependency"), _U.SHARE, _B.STEPS, _count_placed),
+        FigureRule(_F.GRANULARITY, Text("steps of similar size"), _U.SHARE, _B.STEPS, _compare_sizes),
+        FigureRule(_F.DEPENDENCIES, Text("steps without a missing dependency"), _U.SHARE, _B.STEPS,
+            _count_placed),
     ),
     GroupName.TIME: (
-        Row(_F.PLANNING_TIME, Text("planning"), _U.SECONDS, _B.TASKS, _time_phase(TaskPhase.PLANNING)),
-        Row(_F.EXECUTION_TIME, Text("execution"), _U.SECONDS, _B.TASKS, _time_phase(TaskPhase.EXECUTION)),
-        Row(_F.REFLECTION_TIME, Text("reflection"), _U.SECONDS, _B.TASKS,
+        FigureRule(_F.PLANNING_TIME, Text("planning"), _U.SECONDS, _B.TASKS, _time_phase(TaskPhase.PLANNING)),
+        FigureRule(_F.EXECUTION_TIME, Text("execution"), _U.SECONDS, _B.TASKS,
+            _time_phase(TaskPhase.EXECUTION)),
+        FigureRule(_F.REFLECTION_TIME, Text("reflection"), _U.SECONDS, _B.TASKS,
             _time_phase(TaskPhase.REFLECTION)),
-        Row(_F.TOTAL_TIME, Text("the whole task"), _U.SECONDS, _B.TASKS,
+        FigureRule(_F.TOTAL_TIME, Text("the whole task"), _U.SECONDS, _B.TASKS,
             lambda facts: _mean([task.used.seconds for task in facts.timed])),
-        Row(_F.GOAL_TIME, Text("understanding the goal"), _U.SECONDS, _B.TASKS, _time_asked(GOAL), "<5"),
-        Row(_F.DECOMPOSITION_TIME, Text("decomposing the task"), _U.SECONDS, _B.TASKS,
+        FigureRule(_F.GOAL_TIME, Text("understanding the goal"), _U.SECONDS, _B.TASKS,
+            _time_asked(GOAL), "<5"),
+        FigureRule(_F.DECOMPOSITION_TIME, Text("decomposing the task"), _U.SECONDS, _B.TASKS,
             _time_asked(DECOMPOSITION), "<10"),
-        Row(_F.ACTIONS_TIME, Text("planning the actions"), _U.SECONDS, _B.TASKS,
+        FigureRule(_F.ACTIONS_TIME, Text("planning the actions"), _U.SECONDS, _B.TASKS,
             _time_asked(ACTIONS), "<5"),
-        Row(_F.SIMPLE_TIME, Text("a simple task"), _U.SECONDS, _B.TASKS, _time_level(_SIMPLE), "<60"),
-        Row(_F.MEDIUM_TIME, Text("a medium task"), _U.SECONDS, _B.TASKS, _time_level(_MEDIUM), "<300"),
-        Row(_F.COMPLEX_TIME, Text("a complex task"), _U.SECONDS, _B.TASKS, _time_level(_COMPLEX), "<900"),
-        Row(_F.PARALLEL_TIME, Text("time saved by parallel actions"), _U.SHARE, _B.TASKS,
+        FigureRule(_F.SIMPLE_TIME, Text("a simple task"), _U.SECONDS, _B.TASKS, _time_level(_SIMPLE), "<60"),
+        FigureRule(_F.MEDIUM_TIME, Text("a medium task"), _U.SECONDS, _B.TASKS, _time_level(_MEDIUM), "<300"),
+        FigureRule(_F.COMPLEX_TIME, Text("a complex task"), _U.SECONDS, _B.TASKS,
+            _time_level(_COMPLEX), "<900"),
+        FigureRule(_F.PARALLEL_TIME, Text("time saved by parallel actions"), _U.SHARE, _B.TASKS,
             _save_time, "20%"),
     ),
     GroupName.RESOURCES: (
-        Row(_F.LLM_CALLS, Text("calls"), _U.NUMBER, _B.TASKS, _count_calls),
-        Row(_F.TOKENS_USED, Text("tokens"), _U.TOKENS, _B.TASKS, _count_tokens),
-        Row(_F.API_COST, Text("cost"), _U.DOLLARS, _B.TURNS, _count_cost),
-        Row(_F.PLANNING_TOKENS, Text("tokens to plan a task, without material"), _U.TOKENS, _B.TASKS,
+        FigureRule(_F.LLM_CALLS, Text("calls"), _U.NUMBER, _B.TASKS, _count_calls),
+        FigureRule(_F.TOKENS_USED, Text("tokens"), _U.TOKENS, _B.TASKS, _count_tokens),
+        FigureRule(_F.API_COST, Text("cost"), _U.DOLLARS, _B.TURNS, _count_cost),
+        FigureRule(_F.PLANNING_TOKENS, Text("tokens to plan a task, without material"), _U.TOKENS, _B.TASKS,
             _count_plan_tokens, "<2000"),
-        Row(_F.REFLECTION_TOKENS, Text("tokens of a reflection, without material"), _U.TOKENS, _B.REFLECTIONS,
+        FigureRule(_F.REFLECTION_TOKENS, Text("tokens of a reflection, without material"),
+            _U.TOKENS, _B.REFLECTIONS,
             lambda facts: _mean([count for task in facts.tasks for count in task.reflections]), "<500"),
-        Row(_F.TASK_TOKENS, Text("tokens of a whole task, without material"), _U.TOKENS, _B.TASKS,
+        FigureRule(_F.TASK_TOKENS, Text("tokens of a whole task, without material"), _U.TOKENS, _B.TASKS,
             _count_task_tokens, "<10000"),
-        Row(_F.SAVED_CALLS, Text("calls saved by the cache"), _U.SHARE, _B.CALLS,
+        FigureRule(_F.SAVED_CALLS, Text("calls saved by the cache"), _U.SHARE, _B.CALLS,
             lambda facts: share(facts.used.reused, facts.used.calls + facts.used.reused), "30%"),
-        Row(_F.SAVED_TOKENS, Text("tokens saved by the cache"), _U.SHARE, _B.TOKENS, _save_tokens, "40%"),
+        FigureRule(_F.SAVED_TOKENS, Text("tokens saved by the cache"), _U.SHARE, _B.TOKENS,
+            _save_tokens, "40%"),
     ),
     GroupName.QUALITY: (
-        Row(_F.TASK_COMPLETION_RATE, Text("tasks completed (criteria not checked)"), _U.SHARE, _B.TASKS,
+        FigureRule(_F.TASK_COMPLETION_RATE, Text("tasks completed (criteria not checked)"),
+            _U.SHARE, _B.TASKS,
             lambda facts: share(len(facts.completed), len(facts.ended), len(facts.tasks) - len(facts.ended))),
-        Row(_F.FIRST_TRY_SUCCESS_RATE, Text("tasks completed at the first try (criteria not checked)"),
+        FigureRule(_F.FIRST_TRY_SUCCESS_RATE, Text("tasks completed at the first try (criteria not checked)"),
             _U.SHARE, _B.TASKS,
             lambda facts: share(sum(not task.revisions for task in facts.completed), len(facts.ended))),
-        Row(_F.ERROR_RECOVERY_RATE, Text("errors recovered from"), _U.SHARE, _B.ERRORS, _count_recovered),
-        Row(_F.SYNTAX_ERRORS, Text("files with syntax errors"), _U.SHARE, _B.FILES, _count_broken),
-        Row(_F.TEST_COVERAGE, Text("lines covered by tests"), _U.SHARE, _B.LINES, _cover),
-        Row(_F.REVIEW_REMARKS, Text("review remarks per plan"), _U.NUMBER, _B.PLANS, _count_remarks),
+        FigureRule(_F.ERROR_RECOVERY_RATE, Text("errors recovered from"), _U.SHARE, _B.ERRORS,
+            _count_recovered),
+        FigureRule(_F.SYNTAX_ERRORS, Text("files with syntax errors"), _U.SHARE, _B.FILES, _count_broken),
+        FigureRule(_F.TEST_COVERAGE, Text("lines covered by tests"), _U.SHARE, _B.LINES, _cover),
+        FigureRule(_F.REVIEW_REMARKS, Text("review remarks per plan"), _U.NUMBER, _B.PLANS, _count_remarks),
     ),
     GroupName.PEOPLE: (
-        Row(_F.DECISION_TIME, Text("from waiting to decided (median)"), _U.SECONDS, _B.DECISIONS, _wait),
-        Row(_F.REJECT_RATE, Text("rejected"), _U.SHARE, _B.DECISIONS,
+        FigureRule(_F.DECISION_TIME, Text("from waiting to decided (median)"), _U.SECONDS, _B.DECISIONS,
+            _wait),
+        FigureRule(_F.REJECT_RATE, Text("rejected"), _U.SHARE, _B.DECISIONS,
             lambda facts: share(
                 sum(not one.yes for one in facts.people.decisions), len(facts.people.decisions))),
-        Row(_F.UNDO_RATE, Text("undone after approval"), _U.SHARE, _B.PLANS,
+        FigureRule(_F.UNDO_RATE, Text("undone after approval"), _U.SHARE, _B.PLANS,
             lambda facts: share(facts.plans.undone, facts.plans.carried_out)),
-        Row(_F.HUNKS_CHANGED, Text("hunks dropped or edited"), _U.SHARE, _B.HUNKS, _count_hunks),
-        Row(_F.STRONG_APPROVALS, Text("approvals with a strong proof"), _U.SHARE, _B.APPROVALS,
+        FigureRule(_F.HUNKS_CHANGED, Text("hunks dropped or edited"), _U.SHARE, _B.HUNKS, _count_hunks),
+        FigureRule(_F.STRONG_APPROVALS, Text("approvals with a strong proof"), _U.SHARE, _B.APPROVALS,
             _count_strong),
-        Row(_F.UNSEEN_STEPS, Text("steps under a standing approval that nobody looked at"),
+        FigureRule(_F.UNSEEN_STEPS, Text("steps under a standing approval that nobody looked at"),
             _U.SHARE, _B.STEPS,
             lambda facts: share(sum(step.granted for step in facts.committed), len(facts.committed))),
     ),
@@ -365,7 +374,7 @@ def make_groups(config: Config, facts: Facts) -> tuple[Group, ...]:
     )  # fmt: skip
 
 
-def _make_figure(row: Row, found: Computed, entry: Section | None, own: Section | None) -> Figure:
+def _make_figure(row: FigureRule, found: Computed, entry: Section | None, own: Section | None) -> Figure:
     """`entry` is what the configuration says of the figure, `own` what it says by default."""
 
     def words(field: str) -> str:
