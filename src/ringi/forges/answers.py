@@ -30,7 +30,7 @@ _HEARD: Final = lazy_pattern(r"comment (\S+) by \S+")
 
 
 class ForgeAnswer(NamedTuple):
-    """What somebody answered."""
+    """An answer to a question or decision."""
 
     to: str
     """The id of the question or decision: q-1, d-1."""
@@ -68,8 +68,8 @@ def collect_answers(
 ) -> Sequence[ForgeAnswer]:
     """The newest answer to each of what is asked, in the order in which it is asked.
 
-    `since`: when the session's comment was made, by the clock of the forge. `counts`: whether somebody may
-    write to the project; asked only about those who answer something.
+    `since`: when the session's comment was made, by the clock of the forge. `counts`: whether an account
+    may write to the project; asked only about those who answer something.
     """
     found: dict[str, ForgeAnswer] = {}
     for comment in comments:

@@ -13,7 +13,6 @@ from ringi.forges.listen import ForgePage, Spoken, Verb, newest_verdicts, proof_
 from ringi.forges.port import CodeHost
 from ringi.forges.review_lookup import SAYS_NO
 from ringi.forges.watch_project import ProjectWatch, WatchTarget
-from ringi.kernel.text import Text
 from ringi.plans.document import PlanStatus
 from ringi.runs.document import Run
 from ringi.runs.offered import OfferedStep
@@ -92,13 +91,9 @@ def find_approvals(
         if said.ref in done or not watch.listener.is_person(said):
             continue
         if watch.listener.is_own(said.author):
-            words = Text("{who} is the account that the run works with, and cannot approve this",
-                         who=watch.who(said))  # fmt: skip
-            watch.ignore(run.run_id, said, words)
+            watch.ignore_own(run.run_id, said)
         elif not watch.listener.counts(said.author):
-            words = Text("{who} may not write to this project, and cannot approve this",
-                         who=watch.who(said))  # fmt: skip
-            watch.ignore(run.run_id, said, words)
+            watch.ignore_stranger(run.run_id, said)
         elif rejects(said.body):
             watch.refuse(about, said, SAYS_NO)
         else:

@@ -1,4 +1,4 @@
-"""The text of a run's pull or merge request: the report, and how anybody can check it."""
+"""The text of a run's pull or merge request: the report, and how to check it."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -35,7 +35,7 @@ def change_body(
 ) -> str:
     """`counts`: a review there does. `reviewed`: one has approved some of it.
 
-    The report may quote anybody; here it calls nobody, and refers to nothing but the item of the run.
+    The report may quote people; here it notifies none of them, and links only the item of the run.
     """
     head = [f"Refs {item_number(terms.project, terms.item)}"] if terms.item else []
     end = "\n".join(_verifying(run, plan, terms, say, reviewed=reviewed))

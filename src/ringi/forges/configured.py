@@ -156,7 +156,7 @@ class KnownForges:
     # How to speak with one.
 
     def other_accounts(self, project: Project) -> tuple[Account | None, ...]:
-        """Whose other credentials for it this machine has; None: there are some, and nobody knows whose."""
+        """Whose other credentials for it this machine has; None: one whose account is not known."""
         used, _ = self._token(project)
         others = dict.fromkeys(token for token, job in self._tokens(project) if not job and token != used)
         return tuple(self._find_account(project, token) for token in others)

@@ -29,7 +29,7 @@ _REDIRECTS: Final = frozenset([301, 302, 303, 307, 308])
 
 
 class ForgeToken:
-    """Never shown, whoever prints what holds it."""
+    """Never shown when an object that holds it is printed."""
 
     __slots__ = ("_headers",)
 

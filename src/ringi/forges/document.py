@@ -120,7 +120,7 @@ class ForgeReview(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """What somebody said about a line of a change."""
+    """A comment on a line of a change."""
 
     id: str
     thread: str
@@ -186,7 +186,7 @@ def begins_with_code(body: str) -> bool:
 
 
 def own_lines(body: str) -> Iterator[str]:
-    """Without quotations and code: somebody may quote what others said, or what can be said."""
+    """Without quotations and code: they repeat the words of others."""
     fence, after_blank, in_list = "", True, False
     for line in _LINES.split(body):
         before, fence = fence, fence_after(fence, line)

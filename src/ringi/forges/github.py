@@ -458,7 +458,7 @@ class _GithubItems(_GithubPart):
         if on:
             self._client.repeat("POST", path, {"labels": [name]}, list[Label], what)
             return
-        with suppress(ForgeMissing):  # somebody else took it off
+        with suppress(ForgeMissing):  # it was taken off meanwhile
             self._client.repeat("DELETE", f"{path}/{quote(name, safe='')}", None, list[Label], what)
 
 

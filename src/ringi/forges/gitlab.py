@@ -219,7 +219,7 @@ def reviews_of(
 
 
 def _head_at(versions: Sequence[Version], at: str) -> str:
-    """Empty if none is older, or nobody knows. One of the very same moment is not taken: it is unseen."""
+    """Empty if none is older, or it is not known. One of the same moment does not count: it was not seen."""
     older = [one for one in versions if to_utc(one.created_at) < at]
     return max(older, key=lambda one: to_utc(one.created_at)).head_commit_sha or "" if older else ""
 
@@ -280,7 +280,7 @@ class _GitlabPeople(_GitlabPart):
             return self.account(self._client.get("/user", GitlabUser, "/user"))
         except ForgeRejected as error:
             refused = error
-        try:  # the token of a job is nobody's but the job's
+        try:  # the token of a job belongs to no account
             return self.account(self._client.get("/job", Job, "/job").user)
         except (ForgeRejected, ForgeMissing):
             raise refused from None
@@ -296,7 +296,7 @@ class _GitlabPeople(_GitlabPart):
                 told = self._client.get(f"/users/{user.id}", GitlabUser, user.username)
                 self._bots[user.id] = bool(told.bot or _BOT.fullmatch(user.username))
             except ForgeMissing:
-                self._bots[user.id] = True  # nobody says that it is a person
+                self._bots[user.id] = True  # unknown: not a person
         return self._bots[user.id]
 
     def access(self, login: str) -> Access:
@@ -322,7 +322,7 @@ class _GitlabPeople(_GitlabPart):
             found = self._client.get(f"{members}/{identity}", Member, f"{self._project.path}: {login}")
         except ForgeMissing:
             return 0
-        if found.username.lower() != login.lower():  # renamed since, and the name may be somebody else's
+        if found.username.lower() != login.lower():  # renamed since, and another account may have the name
             del self._ids[login]
             return 0
         return found.access_level if found.state == found.membership_state == ACTIVE else 0
@@ -433,9 +433,7 @@ class _GitlabChanges(_GitlabPart):
             try:
                 return self._change(self._client.change("POST", path, told, MergeRequest, what))
             except ForgeConflict:
-                if found := adopt_open(
-                    self, wanted, self._project, self._people
-                ):  # somebody opened it meanwhile
+                if found := adopt_open(self, wanted, self._project, self._people):  # it was opened meanwhile
                     return found
                 raise
 

@@ -1,7 +1,7 @@
 """JSON over HTTP with one forge.
 
 What can be repeated is repeated while the forge is busy or the connection is cut, until the time is up. A
-call that makes something is not: whoever makes things asks `once`, which looks whether they are there.
+call that makes something is not: `once` first looks whether it is there.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PAGE: Final = 100
 _LIST_BYTES: Final = 5 * MOST_BYTES
 _MOST_TRIES: Final = 8
 _MOST_CONNECTIONS: Final = 3
-"""Without one nobody waits for long: perhaps the machine is offline."""
+"""Without a connection it gives up early: the machine may be offline."""
 _LONGEST_PAUSE: Final = 16.0
 _CONFLICTS: Final = frozenset([400, 405, 406, 409, 412, 415, 422, 423])
 _GONE: Final = frozenset([404, 410])
@@ -76,7 +76,7 @@ class _Later(NamedTuple):
 
 
 class Unsure(Exception):
-    """Nobody knows whether the call was carried out."""
+    """Whether the call was carried out is not known."""
 
     def __init__(self, error: ForgeFailed) -> None:
         super().__init__(error.code)

@@ -78,7 +78,7 @@ def start_from_item(
 ) -> tuple[SessionView, Intake]:
     """A planning session about an issue or a change: an address, or a number where the remote leads.
 
-    `agent_brings`: whoever calls plans it, also if a role could.
+    `agent_brings`: the caller plans it, even if a role could.
     Raises NoForge, ItemRefused, ForgeFailed, and like `PlanningTool.start`.
     """
     project, item = workspace.forges.at(named)
@@ -171,7 +171,7 @@ def _require_checked_out(workspace: Workspace, terms: ForgeTerms, change: Change
 
 
 def read_item(host: CodeHost, item: Item, *, read_all: bool = False) -> Intake:
-    """Raises ItemRefused if it is closed, or nobody said anything that counts; ForgeFailed."""
+    """Raises ItemRefused if it is closed or nothing in it counts; ForgeFailed."""
     found: ChangeRequest | Issue
     if item.kind is ItemKind.CHANGE:
         found = host.changes.change(item.number)

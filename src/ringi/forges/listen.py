@@ -1,4 +1,4 @@
-"""What people said on a forge since somebody last looked, and whose words count there.
+"""What people said on a forge, and whose words count there.
 
 A bot's words never do, nor do our own comments, which have a mark. Whoever holds the account of the token may
 speak in words of their own, but decides and answers nothing.
@@ -37,7 +37,7 @@ class Verb(StrEnum):
     APPROVE = "approve"
     REJECT = "reject"
     OTHER = "other"
-    """Whatever else begins with /ringi: somebody else reads it, or nobody."""
+    """Anything else that begins with /ringi."""
 
 
 class ForgeCommand(NamedTuple):
@@ -57,7 +57,7 @@ def command_in(body: str) -> ForgeCommand | None:
 
 
 class Spoken(NamedTuple):
-    """Something that somebody wrote: a comment, a review, or a remark on a line."""
+    """A comment, a review, or a remark on a line."""
 
     ref: str
     """By which it is taken once."""
@@ -145,7 +145,7 @@ class ForgeListener:
         ]
 
     def is_ours(self, said: Spoken) -> bool:
-        """By its last line: what somebody quotes above it does not count."""
+        """By its last line: a quotation above it does not count."""
         last = said.body.rstrip().rpartition("\n")[2]
         return last.startswith(MARKED) and said.author.id == self.me.id
 

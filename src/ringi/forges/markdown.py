@@ -1,7 +1,7 @@
 """Markdown that comes from a forge, and Markdown that goes to one.
 
-What goes there is written so that it shows exactly these words: a model's text calls nobody, closes nothing,
-and hides nothing from whoever approves it.
+What goes there is written so that it shows exactly these words: a model's text notifies no one, closes
+nothing, and hides nothing from the person who approves it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,7 +60,7 @@ def escape_line(words: str) -> str:
 
 
 def as_block(lines: Iterable[str]) -> str:
-    """Text in which nothing is Markdown, with lines that nobody has to scroll to the end of."""
+    """Text in which nothing is Markdown, with lines short enough to read without scrolling."""
     rows = [row for line in lines for one in _lines(line) for row in _fold(one)]
     ticks = max([3, *(len(found) + 1 for row in rows for found in _TICKS.findall(row))])
     return "\n".join(["`" * ticks + "text", *rows, "`" * ticks])

@@ -49,7 +49,7 @@ def clean_body(body: str, most: int = MOST_CHARACTERS) -> str:
 
 
 def find_ours(written: Iterable[W], mark: str, me: Account) -> W | None:
-    """Only a last line counts: a mark that somebody else wrote may be quoted above it."""
+    """Only a last line counts: a quotation above it may have another's mark."""
     end = mark_line(mark)
     return next((one for one in written if one.author.id == me.id and one.body.rstrip().endswith(end)), None)
 

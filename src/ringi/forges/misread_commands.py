@@ -1,4 +1,4 @@
-"""Comments that try to decide or answer something and do not: whoever wrote one is told once, and how to."""
+"""Comments that try to decide or answer something and do not: the author is told once, and how to do it."""
 
 import re
 from collections.abc import Iterable, Sequence

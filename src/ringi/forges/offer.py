@@ -200,7 +200,7 @@ def _settle(there: _OnForge) -> None:
 
 
 def _withdraw(there: _OnForge) -> None:
-    """The run ended without this; whoever looks at it there is told."""
+    """The run ended without this; a comment there says so."""
     change = _find_change(there) if there.terms.opens_change else None
     if change is None:
         return
@@ -218,7 +218,7 @@ def _withdraw(there: _OnForge) -> None:
 
 
 def _leave(there: _OnForge, error: RingiError) -> None:
-    """Says what is left to do; whoever is asked there is told, too, if that works."""
+    """Says what is left to do, also on the forge if that works."""
     mask, why, stop = there.workspace.mask, Text(error.message, **error.details), None
     if is_offered(there.run):
         # Trying again does not help.
@@ -265,12 +265,12 @@ def _offer_steps(there: _OnForge) -> None:
                 raise NotOffered(step=step.step_id, why=why, plan=branch.plan_name(step.plan_id))
             fits = False
         set_offered(branch, step.plan_id, version, parent if fits else "", below if fits else "")
-        fits = fits and version == step.plan_version  # else somebody has changed it here
+        fits = fits and version == step.plan_version  # else it was changed here
     there.save(f"offers {parent[:COMMIT_SHOWN]}", head=parent, steps=tuple(made))
 
 
 def _find_harm(document: PlanDocument) -> Text | None:
-    """Why a push of it could do harm before anybody has approved it: it cannot be taken back."""
+    """Why a push of it before its approval could do harm: a push cannot be taken back."""
     for spec in select_specs(document.state.action_specs, document.state.selection):
         for reason in spec.risk_reasons:
             if reason.code is RiskCode.SECRET:
@@ -313,7 +313,7 @@ def _describe_move(there: _OnForge, now: str) -> OfferMoved:
 
 
 def _find_change(there: _OnForge) -> ChangeRequest | None:
-    """Ours by its number, or by branches and author if nobody could note the number."""
+    """Ours by its number; by branches and author if a crash lost the number."""
     run, host = there.run, there.host
     if there.offer.number:
         return host.changes.change(there.offer.number)
@@ -330,7 +330,7 @@ def _require_open(there: _OnForge) -> None:
 
 
 def _open(there: _OnForge) -> None:
-    """A title that somebody has changed there stays."""
+    """A title that was changed there stays."""
     run, mask = there.run, there.workspace.mask
     now = follow_plans(there.workspace.store, run, there.plan)
     report = mask(there.parts.report(_preview_approved(now, there.offer)))

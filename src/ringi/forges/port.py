@@ -1,4 +1,4 @@
-"""A forge, as use cases see it. The adapters are in `forges/`.
+"""A forge, as the rest of the program sees it.
 
 Every method raises ForgeFailed or one of its kinds. Reading is repeated where the forge is busy; writing
 finds again what it wrote before, by a mark in the text, a branch or a name, so that nothing is made twice.
@@ -44,7 +44,7 @@ class Items(Protocol):
         """All of them, oldest first, without those that the forge itself writes."""
 
     def comment(self, item: Item, comment_id: str) -> Comment:
-        """With whether anybody has ever edited it: whoever may write there can."""
+        """With whether it was ever edited: every account with write access can."""
 
     def write(self, item: Item, mark: str, body: str) -> Comment:
         """The one comment of ours with this mark: made, or edited if it says something else.
@@ -80,7 +80,7 @@ class ChangeRequests(Protocol):
         """What is empty stays. `state` is OPEN or CLOSED."""
 
     def reviews(self, number: int) -> Sequence[ForgeReview]:
-        """Oldest first, dismissed ones as such; so is an approval by somebody who asked for changes since."""
+        """Oldest first, dismissed ones as such; so is an approval whose author asked for changes since."""
 
     def is_edited(self, number: int, review_id: str) -> bool:
         """Whether its words are other ones than when it was given."""

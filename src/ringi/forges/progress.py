@@ -72,7 +72,7 @@ def mark_of(session_id: str, run_id: str) -> str:
 
 
 def describe_session(stored: StoredSession, digest: str = "") -> ProgressComment:
-    """`digest` is of what a person would approve now; without it nobody is told how to approve it here."""
+    """`digest` is of what a person would approve now; without it the comment names no way to."""
     say, due = in_language(stored.facts.language), pending(state_of(stored))
     match due:
         case QuestionPending() | DecisionPending():
@@ -186,7 +186,7 @@ def describe_run(
 
 
 def show_work(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
-    """Nobody is needed."""
+    """No person is needed."""
     return _progress(Text("At work"), [*_steps(run, plan, say), *_where(run, say)], say)
 
 
@@ -209,7 +209,7 @@ def show_stop(run: Run, plan: RunPlan | None, say: Say) -> ProgressComment:
 def show_revision(
     run: Run, plan: RunPlan | None, found: ReviewedRevision, say: Say, *, counts: bool = True
 ) -> ProgressComment:
-    """Nobody works on the step until somebody decides, or the time for that is up."""
+    """The step rests until a person decides or the time for that is up."""
     parts = [as_block(plain_lines(proposed_lines(found.process, found.record, found.lines), say))]
     words = Text(
         "To approve exactly this, a person who may write to this project comments the first of these; to "
@@ -347,7 +347,7 @@ def _write(workspace: Workspace, terms: ForgeTerms, mark: str, progress: Progres
 def tell_when_working(
     workspace: Workspace, on_event: Callable[[RunEvent], None]
 ) -> Callable[[RunEvent], None]:
-    """Also says on the item of the run, once somebody works, that nobody else is needed for now.
+    """Once work begins, also says on the item of the run that no person is needed for now.
 
     A forge that does not answer stops no work.
     """

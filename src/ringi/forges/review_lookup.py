@@ -43,7 +43,7 @@ class Yes(NamedTuple):
 class ForgeReviews:
     """`forge` gives the project with the token for it; `held` whose other credentials this machine has.
 
-    None among those: there are some, and nobody knows whose.
+    None among those: a credential whose account is not known.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ def _why_other_words(found: Yes, wanted: WantedReview, how: ReviewHow) -> Text |
 
 
 def _why_rewritten(host: CodeHost, review: ReviewProof, head: str) -> Text | None:
-    """Whoever may write there can put words into the review of somebody else."""
+    """An account with write access can change the words of another's review."""
     if host.changes.is_edited(review.item.number, review.id):
         return Text("its words were edited, so name the commit in a comment: /ringi approve {commit}",
                     commit=head)  # fmt: skip
@@ -200,7 +200,7 @@ def _why_other_change(
 
 
 def why_objected(host: CodeHost, number: int, head: str) -> Text | None:
-    """Somebody who may write there asks for changes in the same commit."""
+    """An account with write access asks for changes in the same commit."""
     for one in last_decisions(host.changes.reviews(number)):
         asks = one.verdict is ReviewVerdict.CHANGES_REQUESTED and one.commit == head
         if asks and not one.author.bot and not why_no_access(host, one.author):

@@ -40,7 +40,7 @@ _SEE: Final = Text("See the comments on its lines.")
 
 
 def record_words(watch: ProjectWatch, run: Run, terms: ForgeTerms, page: ForgePage) -> None:
-    """What is new is recorded, each once; whoever works on the run hears it next."""
+    """Records what is new, each once; the next turn of the run hears it."""
     known = {one.ref for one in watch.workspace.store.processes.feedback(run.run_id)}
     fresh = [one for one in page.all if one.ref not in known and watch.is_new(f"{run.run_id} {one.ref}")]
     since = find_start(watch, run, terms, page) if fresh else ""
@@ -170,7 +170,7 @@ def _reject(workspace: Workspace, step: StepState, words: str) -> None:
     there.plan.reject(step.plan_id, words)
 
 
-# Which step made, or removed, the line that somebody speaks of.
+# Which step made, or removed, the line that a remark is about.
 
 
 class Bytes(NamedTuple):
@@ -204,7 +204,7 @@ class PlanLines:
 
     def _of(self, step_id: str, plan_id: str) -> StepFiles:
         there = self._workspace.of_plan(plan_id)
-        with suppress(InvalidSpecs, NotFound):  # then its lines are nobody's
+        with suppress(InvalidSpecs, NotFound):  # then its lines belong to no step
             found = effects(there, there.plan.stored(plan_id))
             return StepFiles(step_id, {one.path: Bytes(one.old, one.new) for parts in found for one in parts})
         return StepFiles(step_id, {})

@@ -1,4 +1,4 @@
-"""What a run does on a forge, as it is chosen before anybody approves it."""
+"""What a run does on a forge, as it is chosen before it is approved."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ApprovedHere(NamedTuple):
     each: bool = False
     """Step by step, before anything is there."""
     mend: Text | str = ""
-    """How to change that; empty if somebody decided so."""
+    """How to change that; empty if it was decided so."""
 
 
 def why_approved_here(workspace: Workspace, created_by: str = "") -> ApprovedHere | None:
@@ -61,7 +61,7 @@ def why_approved_here(workspace: Workspace, created_by: str = "") -> ApprovedHer
 
 
 def require_approved_so(workspace: Workspace, run_id: str, review: Review | None) -> None:
-    """Nobody pushes what the approved plan does not name. Raises NoForge."""
+    """A run is offered only if its approved plan says so. Raises NoForge."""
     forge = workspace.store.runs.get(run_id).forge
     if review is Review.FORGE and not (forge and forge.opens_change):
         why = Text("the plan of {run} names no remote and no pull or merge request", run=run_id)

@@ -45,7 +45,7 @@ class NewsKind(StrEnum):
     """It went on, and this is how it stands."""
     REPLIED = "replied"
     STANDS = "stands"
-    """Closed, or pushed to by somebody else."""
+    """Closed, or changed by another push."""
     FAILED = "failed"
 
 
@@ -66,7 +66,7 @@ class Standing(StrEnum):
 
     OVER = "over"
     WAITS = "waits"
-    """Somebody is needed, there or here."""
+    """A person is needed, there or here."""
     AT_WORK = "at_work"
     """Another process carries it on."""
 
@@ -167,7 +167,11 @@ class ProjectWatch:
         return fresh
 
     def ignore_stranger(self, about: str, said: Spoken) -> None:
-        words = Text("{who} may not write to this project: not read", who=self.who(said))
+        words = Text("{who} may not write to this project: this does not count", who=self.who(said))
+        self.ignore(about, said, words)
+
+    def ignore_own(self, about: str, said: Spoken) -> None:
+        words = Text("{who} is the account that the run works with: this does not count", who=self.who(said))
         self.ignore(about, said, words)
 
     def refuse(self, about: WatchTarget, said: Spoken, why: Text) -> None:

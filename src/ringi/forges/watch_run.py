@@ -86,7 +86,7 @@ class RunWatch:
         return self.run.offer.head if self.run.offer else ""
 
     def tell_end(self) -> Standing:
-        """Over, once the forge knows."""
+        """Done once the forge shows the final state."""
         self._offer()
         return Standing.WAITS if is_due(self.run) else Standing.OVER
 
@@ -94,7 +94,7 @@ class RunWatch:
         run, stop = self.run, self.run.stop
         if run.phase in OVER:
             return
-        if stop is None:  # approved and not begun, or whoever worked on it is gone
+        if stop is None:  # approved and not begun, or its process died
             self._go_on()
         elif stop.reason_code is StopCode.REVISION_WAITS:
             self._decide_revision()
@@ -103,7 +103,7 @@ class RunWatch:
         ):
             self._decide_result()
         elif said := list_unheard(self._workspace, run):
-            # It may stop again before anybody has heard them.
+            # It may stop again before a step has heard them.
             key = f"tried {self._id} {' '.join(one.feedback_id for one in said)}"
             if stop.reason_code in _WITH_WORDS and self._watch.is_new(key):
                 self._go_on(retry=run.phase is RunPhase.FAILED)
@@ -134,7 +134,7 @@ class RunWatch:
                 add_to_progress(self._watch, self.about, [line])
 
     def _is_decided_here(self) -> bool:
-        """By somebody at a terminal, or before a crash."""
+        """At a terminal, or before a crash."""
         for step in self.run.steps:
             if step.status is StepStatus.PROPOSED:
                 state = self._workspace.plan.get_state(step.plan_id)
@@ -177,7 +177,7 @@ class RunWatch:
         return offer.left if offer else ""
 
     def _requests(self) -> Iterator[Spoken]:
-        """Requested changes that nobody has worked on yet."""
+        """Requested changes that no step has heard yet."""
         unheard = {one.ref for one in list_unheard(self._workspace, self.run)}
         asked = [
             one
@@ -223,7 +223,7 @@ class RunWatch:
         watch = self._watch
         timeout = self._workspace.config.planning.revision.approval_timeout
         found = waiting_revision(self._workspace, self.run, timeout)
-        if found is None or found.is_expired:  # somebody has answered, or it is dropped
+        if found is None or found.is_expired:  # answered, or dropped
             self._go_on()
             return
         for said in find_approvals(watch, self.run, self.about, self._page, found.digest):
@@ -283,7 +283,7 @@ class RunWatch:
                 watch.say(self._id, _K.REPLIED, words, said)
 
     def _say_once(self, key: str, words: Text) -> bool:
-        """Whether nobody was told before."""
+        """Whether it had not been said before."""
         untold = self._watch.is_untold(f"{self._id} {key}")
         if untold:
             url = self.run.offer.url if self.run.offer else ""
@@ -292,7 +292,7 @@ class RunWatch:
 
 
 def _describe_result(commit: str, *, changed: bool) -> Text:
-    """Whether it is what somebody asked for, only they can say."""
+    """Only the reviewer can say whether it is what they asked for."""
     if changed:
         return Text("Made again with this: {commit}", commit=commit)
     return Text("Made again with this, and nothing changed: {commit}", commit=commit)

@@ -26,7 +26,7 @@ _K = NewsKind
 
 
 def look_at_session(watch: ProjectWatch, session_id: str) -> str:
-    """The id of the run, once it is approved; empty as long as somebody is needed. Raises ForgeFailed."""
+    """The id of the run once it is approved; empty while a person is needed. Raises ForgeFailed."""
     facts = watch.workspace.planning.get(session_id).facts
     if facts.forge is None or not facts.forge.item:
         return ""
@@ -69,7 +69,7 @@ class SessionWatch:
             view = self._let_plan(now)
 
     def _let_plan(self, view: SessionView) -> SessionView:
-        """Whoever plans goes on until a person is needed."""
+        """Lets the planner go on until a person is needed."""
         try:
             if isinstance(view.pending, AgentPending):
                 by_model = self._tool.get(self._id).facts.by_model
@@ -100,7 +100,7 @@ class SessionWatch:
                 yield said
 
     def _find_misread(self, view: SessionView) -> Iterator[tuple[Spoken, Text]]:
-        """What somebody who may write tried to say since something was understood."""
+        """Misread comments by accounts with write access, since the last one that was understood."""
         used = self._find_used()
         since = max((one.at for one in self._spoken if one.id in used), default="")
         asks = isinstance(view.pending, QuestionPending | DecisionPending)
@@ -137,16 +137,14 @@ class SessionWatch:
         return view
 
     def _may_answer(self, said: Spoken, asked: Sequence[str]) -> bool:
-        """Not the account that asks: whoever plans could use it."""
+        """Not the account that asks: the planner could use it."""
         watch = self._watch
         if not watch.listener.is_person(said) or said.comment is None:
             return False
         if not watch.listener.is_own(said.author):
             return True
         if any(one.to in asked for one in parse_comment(said.comment)):
-            words = Text("{who} is the account that the run works with, and answers no questions",
-                         who=watch.who(said))  # fmt: skip
-            watch.ignore(self._id, said, words)
+            watch.ignore_own(self._id, said)
         return False
 
     def _give(self, given: ForgeAnswer) -> SessionView:

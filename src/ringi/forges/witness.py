@@ -1,6 +1,6 @@
 """In a clone: whether the review that a note names is on the forge, and what the person saw there.
 
-Anybody who can push can write a note, so nothing of it is believed. What counts is what the forge has: the
+Anyone who can push can write a note, so nothing in it is believed. What counts is what the forge has: the
 commit that was approved, and how it differs from the one that the change begins from. What a commit in
 between had and the last one has not, nobody saw.
 """
@@ -32,7 +32,7 @@ from ringi.forges.review_lookup import (
 from ringi.kernel.text import COMMIT_SHOWN, Text
 
 MOST: Final = 100
-"""How many reviews are looked up at most: whoever can push can name more."""
+"""How many reviews are looked up at most: anyone who can push can name more."""
 _MOST_COMMITS: Final = 250
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
@@ -62,7 +62,7 @@ def witness_of(folder: Path, environment: Mapping[str, str]) -> "tuple[ForgeWitn
 
 
 class ForgeWitness:
-    """Of the project that the clone's own remote leads to; about another one nobody is asked."""
+    """Of the project that the clone's own remote leads to; no other is asked."""
 
     def __init__(self, project: Project, host: Callable[[Project], CodeHost]) -> None:
         self._project = project

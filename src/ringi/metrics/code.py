@@ -52,7 +52,7 @@ _MADE: Final = frozenset([SpecKind.CREATE, SpecKind.WRITE, SpecKind.PATCH])
 
 
 class Generated(NamedTuple):
-    """A plan, in the version of whoever proposed it."""
+    """A plan, in the version that was proposed."""
 
     plan_id: str
     version: int

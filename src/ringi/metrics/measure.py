@@ -1,4 +1,4 @@
-"""Metrics from what is recorded (PP-13, PP-21, PP-26): reads the ledger once, asks nobody, starts nothing."""
+"""Metrics from what is recorded (PP-13, PP-21, PP-26): reads the ledger once and starts nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ringi.app.store import Store
 
 _LONGEST_NAME: Final = 80
-"""Of an agent: whoever proposes a plan chooses it."""
+"""Of an agent: the proposer of a plan chooses it."""
 
 
 def measure(

@@ -138,7 +138,7 @@ class _Events:
         self._approved.add(subject)
         day["approved"] += 1
         if proof and proof.kind is ProofKind.GRANT:
-            day["granted"] += 1  # nobody decided
+            day["granted"] += 1  # no person decided
             return
         seconds = seconds_between(waited, event.at) if waited else None
         self._decisions.append(TimedDecision(event.at, yes=True, seconds=seconds))

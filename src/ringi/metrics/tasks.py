@@ -144,7 +144,7 @@ class MeasuredTask(NamedTuple):
     decomposed: int = 0
     """Subtasks of a plan that names dependencies."""
     found: int = 0
-    """Of these, those with a dependency that nobody named and that was found from their files."""
+    """Of these, those with an unnamed dependency that was found from their files."""
     serial_sec: float = 0.0
     """What its actions took in all, one after the other."""
     wall_sec: float = 0.0

@@ -1,4 +1,4 @@
-"""Reads the project for whoever plans a change to it: from a snapshot, and only what may be sent."""
+"""Reads the project to plan a change to it: from a snapshot, and only what may be sent."""
 
 import codecs
 import contextlib
@@ -52,7 +52,7 @@ _EVERYTHING: Final = Text("the project is small")
 
 
 class SnapshotContext:
-    """Implements the port `CodeContext`. What was read of the last snapshot is kept; `index` is a folder for
+    """What was read of the last snapshot is kept; `index` is a folder for
     what is known of contents.
     """
 
@@ -116,7 +116,7 @@ class SnapshotContext:
         path = path.rstrip("/")
         if not line:
             return path in view.files or path in view.folders
-        # Of a file that is not shown nobody is told how long it is.
+        # How long a file is that is not shown is not told.
         lines = view.source.read(path) if path in view.source.kinds else ()
         return path in view.files and (not lines or line <= len(lines))
 

@@ -92,7 +92,7 @@ class CodeContext(Protocol):
     """What a good engineer would open first, read from a snapshot of the workspace."""
 
     def snapshot(self) -> str:
-        """The id of the workspace as it is now; empty if somebody keeps writing to it."""
+        """The id of the workspace as it is now; empty if it keeps changing."""
 
     def gather(
         self, request: str, *, tokens: int | None = None, limit: int | None = None, about: Sequence[str] = ()

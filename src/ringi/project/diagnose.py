@@ -64,7 +64,7 @@ class CachedDiagnostics(Versioned, frozen=True, kw_only=True):
 class DiagnosticCommand(NamedTuple):
     text: str
     trusted: bool = True
-    """False if it comes from the project and nobody has trusted it."""
+    """False if it comes from the project and is not trusted."""
 
 
 def commands_of(config: Config) -> tuple[DiagnosticCommand, ...]:

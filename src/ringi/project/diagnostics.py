@@ -1,7 +1,7 @@
 """What checkers say, as diagnostics (CP-10): SARIF 2.1, ruff's JSON, or `file:line:column: message`.
 
 Bytes in, values out. The output is untrusted. If it cannot be read, the answer says why; nothing is raised.
-Nothing in it is obeyed, and nothing is escaped here: whoever shows it does that.
+Nothing in it is obeyed, and nothing is escaped here: the view does that.
 """
 
 import posixpath

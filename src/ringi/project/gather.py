@@ -24,7 +24,7 @@ _MOST_RULE_LINES: Final = 120
 _MOST_CHANGE_LINES: Final = 12
 _BLOCK: Final = 10
 _LONGEST_LINE: Final = 1000
-"""Of a file that somebody asked for."""
+"""Of a file that was asked for."""
 
 
 def project_facts(source: ProjectSource) -> ProjectFacts:
@@ -119,7 +119,7 @@ def _quote_files(
 
 
 class RequestedFile(NamedTuple):
-    """A file that somebody asked for."""
+    """A file that was asked for."""
 
     path: str
     first: int = 1

@@ -72,7 +72,7 @@ def put_named_first(outline: Sequence[Definition], fits: Ranked, request: str) -
 
 
 def find_mentioned(text: str) -> frozenset[str]:
-    """The paths and identifiers that somebody's words name outright, as `wrap_text`, run() and app/io.py."""
+    """The paths and identifiers that a text names outright, as `wrap_text`, run() and app/io.py."""
     names = {name for name in _NAME.findall(text) if _IDENTIFIER.search(name)}
     names |= {name for pair in _MARKED.findall(text) for name in pair if name}
     return frozenset([*names, *(name.rpartition(".")[2] for name in names), *_PATH.findall(text)])

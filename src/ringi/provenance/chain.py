@@ -77,7 +77,7 @@ def _find_shortest(before: FileAt, after: FileAt, links: Iterable[Link]) -> tupl
 def links_of_merges(merges: Iterable[Merge], links: Sequence[Link], made: Collection[FileAt]) -> list[Link]:
     """The links that merges are.
 
-    Merging what nobody approved approves nothing: a merge counts as far as each state that it combines.
+    Merging unapproved changes approves nothing: a merge counts as far as each state that it combines.
     `made` are the states that came about meanwhile; the others were there before. `links` come oldest first.
     """
     merges = [one for one in merges if one.evidence.level is not Level.NONE]

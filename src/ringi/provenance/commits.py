@@ -80,7 +80,7 @@ def judge_commit(commit: PastCommit, grounds: Grounds) -> Evidence:
 def find_related(parents: Mapping[str, Sequence[str]]) -> set[str]:
     """Of the commits of a range, those that go on from what was there before it.
 
-    The others came from another repository: what somebody signed there was not meant for this one.
+    The others came from another repository: signatures there were not meant for this one.
     """
     children: dict[str, list[str]] = {}
     for oid, before in parents.items():

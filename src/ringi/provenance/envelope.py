@@ -49,7 +49,7 @@ class Grounds(NamedTuple):
     """There is no base: everything is new."""
     now: datetime
     reviews: ReviewWitness | None = None
-    """None if no forge is asked: then a review is what anybody could have written into a note."""
+    """None if no forge is asked: then a review in a note proves nothing."""
 
 
 class Judged(NamedTuple):
@@ -115,7 +115,7 @@ def why_refused(given: Judged, step: PathChange) -> Text | None:
 
 
 def _judge_review(statement: InToto, grounds: Grounds) -> Judged:
-    """Without the forge, only that somebody says so. A diff in a note proves nothing: nobody signed it."""
+    """Without the forge it is only a claim. A diff in the note proves nothing: it is unsigned."""
     said, review = statement.predicate, statement.predicate.review
     if not review:
         raise _Refused(Text("it does not say where on a forge it was given"))

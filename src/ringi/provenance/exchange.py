@@ -310,7 +310,7 @@ class NotesExchange:
                     *quietly, "update-ref", "-m", "ringi sync", NOTES, new, ours or zero, LC_ALL="C"
                 )
             except GitFailed as error:
-                # Somebody approved at the same moment; what they wrote is merged too.
+                # Another approval was written at the same moment; it is merged too.
                 if not is_lost_race(self._clone, ours, error) or attempt == TRIES - 1:
                     raise NotesFailed(why=str(error)) from None
                 pause(attempt)
@@ -328,7 +328,7 @@ class NotesExchange:
         return notes_tip(self._git)
 
     def push(self, remote: str, commit: str) -> bool:
-        """False if somebody else pushed at the same moment. Raises PushRefused."""
+        """False if another push came first. Raises PushRefused."""
         done = self._run(*_PUSH, "--", remote, f"{commit}:{NOTES}")
         if done.returncode and not _FASTER.search(done.stdout + done.stderr):
             raise PushRefused(remote=remote, why=self._way.name_unused(_explain(done)))

@@ -41,7 +41,7 @@ from ringi.kernel.text import Text
 from ringi.provenance.ports import LineOrigin, PastCommit
 
 MOST_NOTE: Final = 64 * 1024 * 1024
-"""A larger note is nobody's approval."""
+"""A larger note is no approval."""
 _MOST_BLOB: Final = 256 * 1024 * 1024
 # Where git keeps the objects of a push while a pre-receive hook looks at them.
 _QUARANTINE: Final = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
@@ -283,7 +283,7 @@ class Clone(NamedTuple):
 
 
 def clone_around(folder: Path) -> Clone:
-    """Whoever owns it. Raises NoWorkspace."""
+    """Any owner will do. Raises NoWorkspace."""
     start = Path(os.path.realpath(folder))
     for place in (start, *start.parents):
         if found := Repository.at(place):

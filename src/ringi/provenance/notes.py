@@ -224,7 +224,7 @@ class Notes:
 
 
 def pause(attempt: int) -> None:
-    """Longer from one attempt to the next, and never as long as somebody else's."""
+    """Longer from one attempt to the next, at random so that two processes do not keep colliding."""
     share = os.urandom(1)[0] / 255
     time.sleep(share * min(_PAUSE * 2**attempt, _LONGEST_PAUSE))
 

@@ -36,7 +36,7 @@ class Remains(NamedTuple):
     lost: frozenset[str]
     """The blobs whose newest note is known to have been there, and cannot be read."""
     is_whole: bool
-    """False if there may have been more notes, which nobody can count."""
+    """False if there may have been more notes; how many is unknown."""
 
 
 class NotesRemains:
@@ -46,7 +46,7 @@ class NotesRemains:
         self._lost: set[str] = set()
         self._is_whole = True
         self._trees: set[str] = set()
-        """Those of all commits that can be read, whoever made them."""
+        """Those of all commits that can be read."""
 
     def list_own_values(self) -> list[str]:
         """Commits that the notes were at, the newest first."""
@@ -54,7 +54,7 @@ class NotesRemains:
         return list(dict.fromkeys(filter(None, [*own, read_packed_ref(self._repository, NOTES)])))
 
     def _list_fetched(self) -> list[str]:
-        """Commits of notes that somebody fetched from elsewhere."""
+        """Commits of notes that were fetched from elsewhere."""
         words = (
             "for-each-ref",
             "--format=%(refname) %(objectname)",

@@ -39,7 +39,7 @@ class History(Protocol):
     """The notes that could not be read: a partial clone lacks them, or they are damaged or too large."""
 
     def commit(self, name: str) -> str:
-        """The id of the commit. Raises NoSuchCommit, or AmbiguousName: whoever can push can add a tag."""
+        """The id of the commit. Raises NoSuchCommit, or AmbiguousName: a push can add a tag."""
 
     def base_of(self, old: str, new: str) -> str:
         """Where they parted; empty if they have nothing in common, or `old` is empty.

@@ -53,7 +53,7 @@ def part_of(diff: str, path: str) -> bytes | None:
 
 
 def rerender_diff(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
-    """The approved change as we would write it: nobody signed these words.
+    """The approved change as we would write it: these words are unsigned.
 
     None if the bytes before or after it are not known; see `learn`.
     """
@@ -74,7 +74,7 @@ def rerender_diff(diff: Diff, known: Mapping[str, bytes]) -> Diff | None:
 def learn(diffs: Iterable[Diff], known: dict[str, bytes]) -> None:
     """Adds the bytes that each of them made of bytes that are known: a clone has not always both.
 
-    Their names prove them, whoever wrote the diff.
+    Their names prove them, no matter who wrote the diff.
     """
     waiting = list(diffs)
     while True:

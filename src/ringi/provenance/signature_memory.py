@@ -28,7 +28,7 @@ class _Remembered(Versioned, frozen=True, kw_only=True):
 
 
 class RememberedSignatures:
-    """Remembers only what counts, in a file of the person's own: whoever can write it can sign as they do.
+    """Remembers only what counts, in a file of the person's own: who can write it could sign for them anyway.
 
     One that is damaged, or that others could have written, is forgotten.
     """

@@ -1,6 +1,6 @@
 """Commits that name no agent and bring what a run wrote, though the file has changed since the run read it.
 
-Bytes are not the same then, so lines decide. Whether somebody may have approved it is another question.
+Bytes are not the same then, so lines decide. Whether it was approved is another question.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ def find_agent_commits(
     """By commit, the run whose lines it brings.
 
     What `base`, or a commit of the range that names its agent, has brought before is spared: a person may
-    bring it again. So is a merge that is nothing but one, or in which somebody had to decide.
+    bring it again. So is a merge that is nothing but one, or in which a person had to resolve a conflict.
     """
     wrote = [(one, lines) for one in made if (lines := _lines_written(one))]
     changes = [*_list_silent(known)] if wrote else []
@@ -98,7 +98,7 @@ def _is_plain(history: History, path: str, merge: Merge) -> bool:
 
 
 def _is_most(wanted: _Lines, added: _Lines) -> bool:
-    """By length, since short lines are anybody's."""
+    """By length, since short lines prove little."""
     return 2 * _weight(wanted & added) > _weight(wanted)
 
 

@@ -22,7 +22,7 @@ class Level(StrEnum):
     UNASSISTED = "unassisted"
     """In a commit that no agent had a part in, as far as its message says."""
     TYPED = "typed"
-    """Somebody typed yes, says a note: nothing proves it in a clone."""
+    """A note says that a person typed yes: nothing proves it in a clone."""
     NONE = "none"
 
 
@@ -125,7 +125,7 @@ class LineVerdict(Versioned, frozen=True, kw_only=True, omit_defaults=True):
 
 class RangeVerdict(Versioned, frozen=True, kw_only=True):
     subject: str
-    """What was named: range, commit or run; branch if somebody pushes it."""
+    """What was named: range, commit or run; branch for a push."""
     name: str
     base: str
     """The commit that it is compared with; empty for nothing at all."""

@@ -170,7 +170,7 @@ class _Examined:
         return found
 
     def _list_counting(self, path: str) -> list[tuple[PathChange, Judged]]:
-        """The approvals of changes that nobody took back with a later signature."""
+        """The approvals that no later signature took back."""
         given = [(step, one) for step, one in self._list_given(path) if why_refused(one, step) is None]
         back: dict[tuple[FileAt, FileAt], str] = {}
         for step, one in given:

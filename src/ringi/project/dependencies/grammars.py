@@ -85,7 +85,7 @@ SUFFIXES: Final = {suffix: name for grammar in GRAMMARS for suffix, name in gram
 _LONGEST: Final = 1000
 _QUOTES: Final = "\"'`<"
 _COMMENT: Final = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|\s+", re.DOTALL)
-# They are declared in many files, and nobody refers to them.
+# They are declared in many files and never referred to.
 _NO_NAMES: Final = frozenset(["dmain", "dinit", "d_"])
 
 

@@ -164,7 +164,7 @@ def dependents(
 def unknown_users(
     dependencies: Dependencies, targets: Iterable[str], files: Iterable[str]
 ) -> UnknownUsers | None:
-    """Files that may use a target, because nobody knows what they use."""
+    """Files that may use a target: what they use is not known."""
     wanted = set(targets)
     families = {_family(path) for path in wanted}
     reasons = {missing.file: missing.why for missing in dependencies.unanalysed}

@@ -97,7 +97,7 @@ def _scan(sources: Sequence[str]) -> list[Lines | Broken]:
 _TOO_DEEP: Final = Text("it is nested too deeply")
 _CODING: Final = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK: Final = re.compile(rb"[ \t\f]*(?:#.*)?")
-# Decoding them takes quadratic time, and nobody writes programs in them.
+# Decoding them takes quadratic time, and no program is written in them.
 _SLOW_CODECS: Final = frozenset({"punycode", "idna"})
 _NEWLINE: Final = re.compile(r"\r\n?")
 
