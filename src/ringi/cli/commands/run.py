@@ -16,7 +16,7 @@ from ringi.cli.run_driver import RunDriver
 from ringi.engine.document import OutlineOutcome
 from ringi.engine.run_plan import RunRole
 from ringi.errors import NotFound
-from ringi.forges.terms import approved_here, terms_here
+from ringi.forges.terms import terms_here, why_approved_here
 from ringi.kernel.lines import Style
 from ringi.kernel.text import Text, translate, visible
 from ringi.project.context import FileKind, Gathered
@@ -189,7 +189,7 @@ def _carrier(ctx: click.Context, given: dict[str, Any], *, in_place: bool = Fals
 
 def _tell_reviews(app: App, *, program_reads: bool = True) -> None:
     """If the forge is to review it and a person here has to approve it: before anything happens."""
-    here = approved_here(app.workspace)
+    here = why_approved_here(app.workspace)
     if here is None:
         return
     if program_reads:
