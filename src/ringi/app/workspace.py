@@ -357,9 +357,9 @@ class Workspace:
 
     @cached_property
     def _model(self) -> "LanguageModel":
-        return self.choose_model(self.config.model)
+        return self.named_model(self.config.model)
 
-    def choose_model(self, name: str, task: "RoleTask | None" = None) -> "LanguageModel":
+    def named_model(self, name: str, task: "RoleTask | None" = None) -> "LanguageModel":
         """One that reads the project by itself reads the task's copy. Raises as `model`."""
         copy = task.copy if task else None
         found = choose(
@@ -399,7 +399,7 @@ class Workspace:
 
         require_left(self.config, prompt, model, used)
 
-    def add_cost(self, model: str, usage: "TokenUsage") -> "TokenUsage":
+    def priced(self, model: str, usage: "TokenUsage") -> "TokenUsage":
         """With its cost, if the model's price is known."""
         from ringi.runs.model_budget import priced
 

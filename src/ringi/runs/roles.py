@@ -123,7 +123,7 @@ class ConfiguredRoles:
             message = Text("The playbook cannot do the work of roles.{role}.", role=name)
             return stop_for(StopCode.NO_ROLE, message, Text("Set {key} to a language model", key=key))
         try:
-            self._workspace.choose_model(model)
+            self._workspace.named_model(model)
         except RingiError as error:
             hint = Text(error.hint, **error.details) if error.hint else Text("Change {key}", key=key)
             return stop_for(StopCode.NO_ROLE, Text(error.message, **error.details), hint)
@@ -157,7 +157,7 @@ class ConfiguredRoles:
             )
             limits = ModelLimits(left, self._price(role.model))
             turn = TurnTime(time_key(RunRole.PLANNER), role.timeout_sec)
-            return BudgetedModel(workspace.choose_model(role.model), limits, workspace.budget, turn)
+            return BudgetedModel(workspace.named_model(role.model), limits, workspace.budget, turn)
 
         tools = PlannerTools(
             workspace, workspace.environment, lambda: self._check_role(RunRole.PLANNER),
@@ -369,7 +369,7 @@ class _RoleTurn:
             *run_left(run_budget(workspace.config.runs), total([task.run.ended, now])),
             *role_left(task.role, role, total(mine)),
         )
-        model = workspace.choose_model(role.model, task)
+        model = workspace.named_model(role.model, task)
         return BudgetedModel(model, ModelLimits(left, self._price), workspace.budget, self._time)
 
     def _changed_by_model(self) -> RoleWork:
