@@ -61,6 +61,18 @@ def test_files_of_the_person_are_left_alone(repo: Path) -> None:
     assert "is left as it is" in desk.run("init", "--ci", "github").stdout
 
 
+def test_what_is_installed_is_pinned_and_the_branch_is_that_of_the_remote(repo: Path) -> None:
+    desk = Desk(repo)
+    clone = Clone(repo)
+    clone.git("update-ref", "refs/remotes/origin/trunk", "HEAD")
+    clone.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
+    wanted = "ringi @ git+https://example.invalid/it's@0123"
+    workflow = proposed(desk, GITHUB, "--install", wanted)
+    assert workflow["env"] == {"MODE": "report", "RINGI": wanted}
+    assert workflow[True]["push"] == {"branches": ["trunk"]}  # YAML 1.1 reads `on` so
+    assert workflow[True]["pull_request_target"]["branches"] == ["trunk"]
+
+
 def test_the_workflow_of_github_can_only_read_and_has_nothing_of_the_head_in_a_script(repo: Path) -> None:
     workflow = proposed(Desk(repo), GITHUB)
     assert set(workflow[True]) == {"pull_request_target", "push"}

@@ -34,6 +34,8 @@ on:
   pull_request_target:
     # edited: ringi edits the pull request after it has pushed the proof of a review.
     types: [opened, synchronize, reopened, ready_for_review, edited]
+    # A check belongs to a commit: one against another base must not count for this branch.
+    branches: [@BRANCH@]
   push:
     branches: [@BRANCH@]
 permissions:
