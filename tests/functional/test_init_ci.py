@@ -63,9 +63,8 @@ def test_files_of_the_person_are_left_alone(repo: Path) -> None:
 
 def test_what_is_installed_is_pinned_and_the_branch_is_that_of_the_remote(repo: Path) -> None:
     desk = Desk(repo)
-    clone = Clone(repo)
-    clone.git("update-ref", "refs/remotes/origin/trunk", "HEAD")
-    clone.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
+    desk.git("update-ref", "refs/remotes/origin/trunk", "HEAD")
+    desk.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
     wanted = "ringi @ git+https://example.invalid/it's@0123"
     workflow = proposed(desk, GITHUB, "--install", wanted)
     assert workflow["env"] == {"MODE": "report", "RINGI": wanted}

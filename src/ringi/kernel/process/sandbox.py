@@ -26,6 +26,11 @@ from ringi.kernel.text import Text
 _PROBE_SEC: Final = 10.0
 _MAX_SHOWN: Final = 200
 _ISOLATION: Final = ("--unshare-all", "--cap-drop", "ALL", "--new-session", "--die-with-parent")
+# Root reads every file, as it does outside, but only in what it sees.
+_ROOT_READS: Final = (
+    "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+    "--cap-drop", "ALL", "--cap-add", "CAP_DAC_READ_SEARCH", "--new-session", "--die-with-parent",
+)  # fmt: skip
 # Also a session of its own, but with the terminal: see `for_agent`.
 _AGENT_ISOLATION: Final = ("--unshare-all", "--share-net", "--cap-drop", "ALL", "--die-with-parent")
 _RESOLVERS: Final = (Path("/run/systemd/resolve"), Path("/run/nscd"))
@@ -206,19 +211,22 @@ def for_reader(bwrap: str, program: str, folders: Iterable[Mount], folder: Path)
 
     It sees the system's programs and these folders: what the agent swaps for a link leads nowhere else.
     """
-    return (bwrap, *arguments((*_system_for(bwrap, program), *folders), folder))
+    isolation, system = _reader_view(bwrap, program)
+    return (bwrap, *arguments((*system, *folders), folder, isolation))
 
 
 @functools.cache
-def _system_for(bwrap: str, program: str) -> tuple[Mount, ...]:
-    """What a program needs of the system; all that agents see of it, if that is not enough."""
+def _reader_view(bwrap: str, program: str) -> tuple[tuple[str, ...], tuple[Mount, ...]]:
+    """How a program is isolated, and what it needs of the system: the first way in which it starts here."""
     paths = [Path(name) for name in _SYSTEM if Path(name).exists()]
     links = [Mount(path, How.LINK, source=str(path.readlink())) for path in paths if path.is_symlink()]
     real = [Mount(path, How.READ) for path in paths if not path.is_symlink()]
     least = (*links, *real, Mount(Path("/dev"), How.DEVICES))
-    if trouble(bwrap, least, program) is None:
-        return least
-    return mounts(SandboxPlaces((), find_hidden(process_environment()), (Path(program).parent,)))
+    for isolation in (_ROOT_READS, _ISOLATION) if os.geteuid() == 0 else (_ISOLATION,):
+        if trouble(bwrap, tuple(arguments(least, Path("/"), isolation)), program) is None:
+            return isolation, least
+    # Its libraries may be anywhere: it sees what an agent sees.
+    return _ISOLATION, mounts(SandboxPlaces((), find_hidden(process_environment()), (Path(program).parent,)))
 
 
 def list_protected(root: Path) -> tuple[Path, ...]:
@@ -272,9 +280,9 @@ def confinement(bwrap: str) -> int:
 
 
 @functools.cache
-def trouble(bwrap: str, chosen: tuple[Mount, ...] = _BASE, program: str = "") -> Text | None:
+def trouble(bwrap: str, words: tuple[str, ...] = (), program: str = "") -> Text | None:
     """Why it cannot start a program, itself if none is named; many systems forbid it. Tried once."""
-    argv = [bwrap, *arguments(chosen, Path("/")), program or bwrap, "--version"]
+    argv = [bwrap, *(words or arguments(_BASE, Path("/"))), program or bwrap, "--version"]
     try:
         tried = subprocess.run(
             argv, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SEC, check=False
