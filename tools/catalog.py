@@ -341,7 +341,7 @@ def _in_playbook(root: Path) -> dict[Key, Message]:
         return {}
     from ringi.sessions.playbook import book  # noqa: PLC0415  # not there when a build runs this
 
-    found = book.shown(root / CONTENT)
+    found = book.list_sentences(root / CONTENT)
     return {(file, text): Message(text, None, [f"playbook: {file}"], file) for file, text in found}
 
 

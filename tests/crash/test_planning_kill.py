@@ -18,7 +18,7 @@ from ringi.errors import NotFound
 from ringi.kernel import codec
 from ringi.models.usage import TokenUsage
 from ringi.sessions.document import PlanningSession, SessionStatus
-from ringi.sessions.operations import consistent
+from ringi.sessions.operations import is_consistent
 from tests.fakes.model_server import ModelServer, Request
 from tests.helpers import environment_of, ledger_of, make_files, open_scratch, python
 
@@ -104,7 +104,7 @@ def found(tmp_path: Path) -> dict[tuple[str, str], str]:
         for ref in workspace.planning.list():
             session, facts, _ = workspace.planning.get(ref.session_id)
             name = session.session_id
-            assert consistent(session)
+            assert is_consistent(session)
             assert session.status not in {SessionStatus.FAILED, SessionStatus.CANCELLED}
             have[name, "instruction"] = session.instruction
             have |= {(name, question.id): question.answer or "" for question in session.questions}

@@ -11,8 +11,7 @@ from ringi.agents.sandbox import agent_sandbox
 from ringi.agents.state import ProjectSettings
 from ringi.kernel.places import places_of
 from ringi.policy.masking import mask_secrets
-from ringi.runs.copy_commands import CopyCommands
-from ringi.runs.copy_tools import CopyTools
+from ringi.runs.copy_tools import CopyCommands, CopyTools
 from ringi.runs.tool_box import ToolBox
 from ringi.tools.effects import ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult

@@ -201,7 +201,7 @@ LOADED_TO_PLAN = (
     "ringi.sessions.playbook.quote",
     "ringi.sessions.playbook.summary",
     "ringi.sessions.playbook.words",
-    "ringi.sessions.run_plan",
+    "ringi.sessions.save",
     "ringi.sessions.save",
     "ringi.sessions.tool",
 )

@@ -9,7 +9,7 @@ import pytest
 from ringi.app.api import open_workspace
 from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.runs.document import StopCode
-from ringi.runs.give_feedback import LONGEST
+from ringi.runs.feedback import LONGEST
 from tests.fakes.people import AgentAtWork, SeatedPerson
 from tests.functional.desk import Desk
 from tests.functional.mcp_desk import RawClient, talks

@@ -14,7 +14,7 @@ from ringi.engine.document import NEEDS_PERSON
 from ringi.engine.process import ActionState, Process, Wait
 from ringi.engine.run_state import RunPhase
 from ringi.runs.document import StopCode
-from ringi.runs.give_feedback import give_feedback
+from ringi.runs.feedback import give_feedback
 from ringi.tools.effects import ErrorKind
 from tests.functional.beside_desk import walled
 from tests.functional.run_desk import CALC, UNIT, RunDesk, a_plan, a_step, at_home, project

@@ -12,9 +12,8 @@ from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.errors import NoChannel, NotAmended, RunOver
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import NewContent
-from ringi.runs.document import Run, StopCode
+from ringi.runs.document import Run, RunEvent, StopCode
 from ringi.runs.drive import RunOptions, cancel_run, run_steps
-from ringi.runs.run_workspace import RunEvent
 from tests.fakes.people import AgentAtWork
 from tests.functional.beside_desk import walled
 from tests.functional.desk import Desk
@@ -163,7 +162,7 @@ def all_done(root: Path) -> RunDesk:
     """Cut off between its last step and its end."""
     desk = completed(root)
     with desk.open() as workspace:
-        run, revision = workspace.store.runs.stored(desk.run_id)
+        run, revision = workspace.store.runs.get_stored(desk.run_id)
         with workspace.store.transaction() as transaction:
             event = NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM, "integrating")
             transaction.runs.save(replace(run, phase=RunPhase.INTEGRATING), event, revision)

@@ -186,7 +186,7 @@ def test_it_is_for_one_run_and_its_plan(desk: RunDesk):
     assert other.go().phase is RunPhase.COMPLETED
     grant = desk.grant(key)
     with desk.open() as workspace:  # the same run with another plan
-        stored = workspace.store.runs.stored(desk.run_id)
+        stored = workspace.store.runs.get_stored(desk.run_id)
         with workspace.store.transaction() as transaction:
             changed = replace(stored.run, plan_sha256="0" * 64)
             transaction.runs.save(changed, NewEvent(EventKind.RUN_ADVANCED, Actor.SYSTEM), stored.revision)

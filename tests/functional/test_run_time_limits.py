@@ -107,7 +107,7 @@ def test_questions_share_the_time_of_the_turn():
     caller = model.caller(question=120, turn=250)
     for _ in range(2):
         caller.ask(QUESTION, NewVerdict)
-    assert caller.left() == 50
+    assert caller.seconds_left() == 50
     with pytest.raises(RoleTimeout) as caught:
         caller.ask(QUESTION, NewVerdict)
     assert [one.seconds for one in model.budgets] == [120, 120, 50]

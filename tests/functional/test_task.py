@@ -12,7 +12,7 @@ import pytest
 
 from ringi.app.api import open_workspace
 from ringi.ledger.event import Actor
-from ringi.runs.task import begin_task
+from ringi.runs.start import begin_task
 from ringi.sessions.document import ApprovalPending, SessionView
 from tests.fakes.model_server import ModelServer, Request, tokens
 from tests.functional import warm

@@ -47,7 +47,7 @@ class WatchDesk(RunDesk):
         """A run whose plan was approved at a terminal, with what it does on the forge."""
         with self.open() as workspace:
             run = start_from_file(workspace, json.dumps(plan).encode(), "planning.json")
-            stored = workspace.store.runs.stored(run.run_id)
+            stored = workspace.store.runs.get_stored(run.run_id)
             with workspace.store.transaction() as transaction:
                 transaction.runs.save(
                     replace(run, forge=self.terms, review=Review.FORGE),

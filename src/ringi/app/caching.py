@@ -12,7 +12,7 @@ from ringi.ledger.vault import SealedFiles, can_encrypt
 from ringi.models.cache import AnswerOrigin
 from ringi.models.cached import AnswerCache, CachedModel
 from ringi.models.configured import mask_of
-from ringi.sessions.plan_cache import PlanCache, accepted
+from ringi.sessions.plan_cache import PlanCache, is_accepted
 
 if TYPE_CHECKING:
     from ringi.app.store import Store
@@ -69,7 +69,7 @@ class Caching:
             vault=self._files,
             clock=self._clock,
             ttl_sec=self._ttl,
-            accepted=lambda origin: accepted(self._ledger, origin),
+            accepted=lambda origin: is_accepted(self._ledger, origin),
             secret=self._secret,
             saved=lambda usage: self._count(usage.reused, usage.saved_tokens),
             reads=lambda: self.plans.reads,

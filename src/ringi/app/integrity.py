@@ -33,7 +33,7 @@ from ringi.plans.execution import CommandEnd, CommandStart, ExecutionIntent, Exe
 from ringi.plans.rows import ref_of
 from ringi.runs.document import Run
 from ringi.sessions.document import PlanningSession, SessionFacts
-from ringi.sessions.rows import ref_of_session, saved
+from ringi.sessions.rows import bytes_of_save, ref_of_session
 from ringi.tree.action_spec import ActionSpecExt
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class SessionChain:
 def _session_breaks(listed: list[object], document: bytes, facts: bytes, saves: _Saves) -> Iterator[Text]:
     at, session_id, revision, status, logs, ref = listed
     session = as_written(document, PlanningSession)
-    right = codec.digest(saved(document, facts, logs)) == saves.document
+    right = codec.digest(bytes_of_save(document, facts, logs)) == saves.document
     right &= as_written(facts, SessionFacts) is not None
     if session is None or session.session_id != session_id or not right:
         yield Text(

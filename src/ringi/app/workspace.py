@@ -51,7 +51,7 @@ from ringi.plans.execution import ExecutionResult
 from ringi.plans.place import run_of
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
-from ringi.runs.configured_tools import outside_tools
+from ringi.runs.tool_box import outside_tools
 from ringi.tree.action_spec import CheckFailure, PlannedChecks
 from ringi.tree.commands import commands_in
 from ringi.tree.copy_layout import branch_of
@@ -281,7 +281,7 @@ class Workspace:
         found = checks_of(self.places, self.config, self.environment, self.tell)
         if not self.run_id:
             return found
-        from ringi.runs.step_checks import StepChecks
+        from ringi.runs.step_plan import StepChecks
 
         plan = self.store.runs.plan(self.run_id)
         seconds = plan.limits.timeout_sec if plan else self.config.checks.timeout_sec
@@ -401,9 +401,9 @@ class Workspace:
 
     def priced(self, model: str, usage: "TokenUsage") -> "TokenUsage":
         """With its cost, if the model's price is known."""
-        from ringi.runs.model_budget import priced
+        from ringi.runs.model_budget import add_cost
 
-        return priced(self.config.llm, model, usage)
+        return add_cost(self.config.llm, model, usage)
 
     # ------------------------------------------------------------------ a kind of task, a run's branch
 
@@ -460,13 +460,13 @@ class Workspace:
         if not self.run_id:
             return ""
         branch = self.branch(self.run_id)
-        if done := branch.published():
+        if done := branch.find_published():
             return done
         self._mend(branch, quick=False)
         return branch.publish()
 
     def _mend(self, branch: "RunBranch", *, quick: bool) -> None:
-        from ringi.runs.branch_damage import mend_branch
+        from ringi.runs.ref_damage import mend_branch
 
         mended = mend_branch(branch, quick=quick)
         for line in mended.lines if mended else ():
@@ -533,7 +533,7 @@ class Workspace:
 
         Raises NoTaskModel, NotPermitted, BadBrought and ModelFailed.
         """
-        from ringi.runs.task import plan_task
+        from ringi.runs.start import plan_task
 
         return plan_task(self, request)
 
@@ -549,7 +549,7 @@ class Workspace:
 
     def feedback(self, run_id: str, text: str) -> "RunFeedback":
         """What should be different about a run; never an approval. Raises RunOver, BadFeedback."""
-        from ringi.runs.give_feedback import give_feedback
+        from ringi.runs.feedback import give_feedback
 
         return give_feedback(self, self.store.runs.find(run_id), text).feedback
 

@@ -36,13 +36,12 @@ from ringi.plans.reviewed_plan import ReviewedPlan
 from ringi.policy.risk_level import Risk
 from ringi.runs.changed_steps import RESULT_WAITS
 from ringi.runs.criteria import results_of
-from ringi.runs.document import Review, Run, StepState, StopCode
+from ringi.runs.document import Review, Run, RunEvent, StepState, StopCode
 from ringi.runs.drive import RunOptions, run_steps
-from ringi.runs.forecast import forecast_run
+from ringi.runs.model_budget import forecast_run
 from ringi.runs.report import STEP
 from ringi.runs.revision import ReviewedRevision
-from ringi.runs.revision_view import proposed_lines
-from ringi.runs.run_workspace import RunEvent
+from ringi.runs.revision_view import proposal_lines
 from ringi.runs.start import ReviewedRun, covering
 from ringi.runs.view import finding_line, step_facts
 from ringi.sessions.run_plan_view import plan_lines
@@ -392,7 +391,7 @@ class RevisionDecisions:
         found = self._waiting()
         if found is None or found.is_expired:
             return True  # the run says what became of it
-        self._app.ui.show(proposed_lines(found.process, found.record, found.lines))
+        self._app.ui.show(proposal_lines(found.process, found.record, found.lines))
         try:
             return self._signs(found) if found.digest == self._signed else self._ask(found)
         except RevisionExpired as error:  # while the person read it

@@ -14,7 +14,7 @@ from ringi.ledger.subject import is_session, short
 from ringi.plans.verdict import Proven
 from ringi.plans.verdict_view import doubt_lines, format_unexecuted, proven_lines, session_lines
 from ringi.plans.verify import CommitStanding, Examination, PlanVerdict, SessionVerdict
-from ringi.runs.ref_damage import lost_proofs
+from ringi.runs.ref_damage import find_lost_proofs
 
 
 def verify_plans(app: App, plan: str | None, *, every: bool) -> None:
@@ -38,7 +38,7 @@ def verify_plans(app: App, plan: str | None, *, every: bool) -> None:
 
 def _tell_lost(app: App, verdicts: Sequence[Proven]) -> None:
     """The ledger proves it here; a clone has only the notes."""
-    lost = lost_proofs(app.workspace, [one.plan_id for one in verdicts if one.carried_out])
+    lost = find_lost_proofs(app.workspace, [one.plan_id for one in verdicts if one.carried_out])
     if lost:
         text = Text(
             "! the notes do not have the proof of {plans}: no clone can verify it", plans=", ".join(lost)

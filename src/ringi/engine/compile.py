@@ -19,11 +19,11 @@ from ringi.engine.run_parts import (
     PartsInput,
     RunPart,
     RunWishes,
-    fit,
+    keep_valid,
+    keep_valid_paths,
     line,
     parts_of,
-    taken,
-    within,
+    split_to_limits,
 )
 from ringi.engine.run_plan import (
     FEWEST_CRITERIA,
@@ -117,7 +117,7 @@ def compile_run_plan(planned: PartsInput, names: RunNames, wishes: RunWishes = R
     words = _WORDS[planned.language]
     commands = _commands(planned)
     drafts = list(parts_of(planned))
-    parts = within(_allowed(drafts, planned), wishes, words["part"])
+    parts = split_to_limits(_keep_allowed(drafts, planned), wishes, words["part"])
     criteria = _criteria(planned, commands, words)
     links = _links(parts, criteria, planned)
     steps = tuple(
@@ -166,13 +166,13 @@ def compile_run_plan(planned: PartsInput, names: RunNames, wishes: RunWishes = R
 # What the request allows.
 
 
-def _allowed(parts: Sequence[RunPart], planned: PartsInput) -> Sequence[RunPart]:
+def _keep_allowed(parts: Sequence[RunPart], planned: PartsInput) -> Sequence[RunPart]:
     """Without paths that the request does not allow, and steps that have none left; one has all it allows."""
     allowed = planned.request.allowed_paths if planned.request else ()
     if not allowed:
         return parts
     kept = [part._replace(paths=tuple(one for one in part.paths if inside(one, allowed))) for part in parts]
-    return [part for part in kept if part.paths] or [parts[0]._replace(paths=fit(allowed))]
+    return [part for part in kept if part.paths] or [parts[0]._replace(paths=keep_valid_paths(allowed))]
 
 
 def _beyond(parts: Iterable[RunPart], planned: PartsInput, words: Mapping[str, str]) -> Iterator[str]:
@@ -236,7 +236,7 @@ def _links(
     parts: Sequence[RunPart], criteria: Sequence[AcceptanceCriterion], planned: PartsInput
 ) -> list[tuple[str, ...]]:
     """What no task claims is met with the last step; what is true of any change, with every step."""
-    said = _said(planned)
+    said = _criterion_texts(planned)
     links: list[set[str]] = [set() for _ in parts]
     for one in criteria:
         numbers = {number for number, then in enumerate(said, 1) if (_prose(then) or "—") == one.then}
@@ -251,7 +251,7 @@ def _links(
     return [tuple(sorted(link)) for link in links]
 
 
-def _said(planned: PartsInput) -> Sequence[str]:
+def _criterion_texts(planned: PartsInput) -> Sequence[str]:
     """What the numbers of a part mean: criteria of the design, else of the goal."""
     if planned.design and planned.design.acceptance_criteria:
         return [one.then for one in planned.design.acceptance_criteria]
@@ -261,11 +261,11 @@ def _said(planned: PartsInput) -> Sequence[str]:
 
 def _nearest(part: RunPart, criteria: Sequence[AcceptanceCriterion]) -> str:
     """The criterion that speaks of the same things."""
-    mine = _spoken(f"{part.title} {' '.join(part.paths)}")
-    return max(criteria, key=lambda one: len(mine & _spoken(f"{one.given} {one.when} {one.then}"))).id
+    mine = _words_in(f"{part.title} {' '.join(part.paths)}")
+    return max(criteria, key=lambda one: len(mine & _words_in(f"{one.given} {one.when} {one.then}"))).id
 
 
-def _spoken(text: str) -> set[str]:
+def _words_in(text: str) -> set[str]:
     return set(re.findall(r"\w{3,}", text.lower()))
 
 
@@ -285,7 +285,7 @@ def _step(number: int, part: RunPart, links: tuple[str, ...], around: _Around) -
     most = wishes.max_diff_lines
     brought = [name for name in _BROUGHT if name in planned.project.entries]
     asked = planned.request.forbidden_paths if planned.request else ()
-    forbidden = fit([*_NEVER, *brought, *wishes.forbidden_paths, *asked])
+    forbidden = keep_valid_paths([*_NEVER, *brought, *wishes.forbidden_paths, *asked])
     hints = dict.fromkeys([*part.hints, *(file.path for file in planned.project.found)])
     exits = [words["exits"].format(command=command) for command in commands]
     title = line(part.title) or id_
@@ -302,8 +302,9 @@ def _step(number: int, part: RunPart, links: tuple[str, ...], around: _Around) -
         ),
         inputs=StepInputs(
             request_path=names.request_path or f"{_folder(names)}/{REQUEST_FILE}",
-            context_files=fit(planned.project.rules) or UNSET,
-            code_files_hint=fit(one for one in hints if one not in part.paths)[:_MOST_HINTS] or UNSET,
+            context_files=keep_valid_paths(planned.project.rules) or UNSET,
+            code_files_hint=keep_valid_paths(one for one in hints if one not in part.paths)[:_MOST_HINTS]
+            or UNSET,
         ),
         commands=StepCommands(unit=tuple(commands)) if commands else StepCommands(),
         success_criteria=_proses([*part.outcomes, *exits]) or (title,),
@@ -355,7 +356,7 @@ def _commands(planned: PartsInput) -> tuple[str, ...]:
     asked = planned.request.test_instructions.get("unit", ()) if planned.request else ()
     named = (asked,) if isinstance(asked, str) and asked.strip() else tuple(asked)
     named = named or (planned.design.test_commands if planned.design else ())
-    return taken(named or planned.project.test_commands[:1], Command)[:20]
+    return keep_valid(named or planned.project.test_commands[:1], Command)[:20]
 
 
 def _each(
@@ -364,7 +365,7 @@ def _each(
     """For each step its own; with the last one everything is done, and all of them have to pass."""
     asked = planned.request.test_instructions.get("unit") if planned.request else ()
     for number, part in enumerate(parts, 1):
-        own = () if asked else taken(part.commands, Command)
+        own = () if asked else keep_valid(part.commands, Command)
         common = commands if number == len(parts) or not own else ()
         yield tuple(dict.fromkeys([*own, *common]))[:20]
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ringi.engine.answers import NewAction, NewDecomposition, NewSubtask
 from ringi.engine.design import TargetPath
 from ringi.engine.document import ActionPlan, Complexity, PlannedAction, Subtask, TaskDecomposition
-from ringi.engine.order import Cycle, Order, RepeatedId, UnknownId, Unordered, normal, ordered
+from ringi.engine.order import Cycle, Order, RepeatedId, UnknownId, Unordered, normal, order_subtasks
 from ringi.kernel.text import Text
 from ringi.tools.rules import ToolRules, refusal, tool_named
 
@@ -19,7 +19,7 @@ _SAFE_ID: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
 _RANK: Final = {Complexity.LOW: 0, Complexity.MEDIUM: 1, Complexity.HIGH: 2}
 
 
-class Drafted(NamedTuple):
+class SubtaskDraft(NamedTuple):
     subtasks: tuple[Subtask, ...]
     order: Order | Unordered
     too_many: int
@@ -32,17 +32,17 @@ class Drafted(NamedTuple):
         return bool(self.subtasks) and not self.too_many and isinstance(self.order, Order)
 
 
-def drafted(found: NewDecomposition, most: int, tools: ToolRules, has: Has) -> Drafted:
+def draft_subtasks(found: NewDecomposition, most: int, tools: ToolRules, has: Has) -> SubtaskDraft:
     subtasks = _documents(found.subtasks, tools)
-    order = ordered(subtasks)
+    order = order_subtasks(subtasks)
     too_many = len(subtasks) if len(subtasks) > most else 0
     problems = [*_amount(subtasks, most), *_disorder(order)]
     if not too_many:
         problems += [*_tools(subtasks, tools), *_paths(subtasks, has)]
-    return Drafted(subtasks, order, too_many, tuple(problems))
+    return SubtaskDraft(subtasks, order, too_many, tuple(problems))
 
 
-def settled(subtasks: Sequence[Subtask], has: Has) -> tuple[tuple[Subtask, ...], tuple[Text, ...]]:
+def settle_paths(subtasks: Sequence[Subtask], has: Has) -> tuple[tuple[Subtask, ...], tuple[Text, ...]]:
     """Every path exists, or is marked new; a file that nobody writes and nobody has is not read."""
     written = {normal(one.path) for task in subtasks for one in task.writes or ()}
     notes: dict[Text, None] = {}
@@ -110,7 +110,7 @@ def _action(
     )
 
 
-def renamed(subtasks: Sequence[NewSubtask]) -> Mapping[str, str]:
+def safe_ids(subtasks: Sequence[NewSubtask]) -> Mapping[str, str]:
     """Ids become parts of file names and commands: strange ones are replaced, unless two are the same."""
     ids = [task.id for task in subtasks]
     if all(map(_SAFE_ID.fullmatch, ids)) or len(set(ids)) < len(ids):
@@ -119,7 +119,7 @@ def renamed(subtasks: Sequence[NewSubtask]) -> Mapping[str, str]:
 
 
 def _documents(found: Sequence[NewSubtask], tools: ToolRules) -> tuple[Subtask, ...]:
-    names = renamed(found)
+    names = safe_ids(found)
     return tuple(
         Subtask(
             id=names.get(task.id, task.id),

@@ -14,7 +14,14 @@ from msgspec.structs import replace
 from ringi.config.keys import Config
 from ringi.engine.answers import NewAction, NewActionPlan, NewDecomposition, NewGoal, NewOutline, NewReplan
 from ringi.engine.call_log import LoggedCall, failure_end
-from ringi.engine.decompose import Drafted, action_plan, decomposition, drafted, renamed, settled
+from ringi.engine.decompose import (
+    SubtaskDraft,
+    action_plan,
+    decomposition,
+    draft_subtasks,
+    safe_ids,
+    settle_paths,
+)
 from ringi.engine.document import (
     ActionPlan,
     DecompositionFailed,
@@ -28,13 +35,13 @@ from ringi.engine.document import (
     TaskDecomposition,
     UnclearGoal,
 )
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.levels import Measure, measure_of, subtask_limit
-from ringi.engine.order import Order, Unordered, ordered
+from ringi.engine.order import Order, Unordered, order_subtasks
 from ringi.engine.phases import Phases
 from ringi.engine.plan_checks import PlanRules, findings
 from ringi.engine.plan_prompts import prompt_for
-from ringi.engine.revise import revised, revision_of
+from ringi.engine.revise import apply_revision, revision_of
 from ringi.errors import ModelFailed
 from ringi.kernel.telemetry.port import SILENT, Phase, Span, Telemetry
 from ringi.kernel.text import Text
@@ -130,7 +137,7 @@ class PlanningEngine:
         self, task_prompt: str, context: Gathered | None = None
     ) -> GoalUnderstanding | UnclearGoal:
         brief = _brief(self.context, task_prompt, context)
-        found = self._understood(brief, self._measure(task_prompt), context)
+        found = self._understand(brief, self._measure(task_prompt), context)
         return _unclear(found, brief.language) if found.clarification_needed else _goal(found)
 
     def decompose_task(
@@ -147,26 +154,26 @@ class PlanningEngine:
         if available_tools:
             brief = brief._replace(tools=tuple(available_tools))
         ask = partial(self._ask, Purpose.SUBTASKS, NewDecomposition, brief, measure, context)
-        found, draft = self._tried(None, ask, brief, measure)
+        found, draft = self._decompose(None, ask, brief, measure)
         if isinstance(draft, DecompositionFailed):
             return draft
-        return decomposition(settled(draft.subtasks, self._has)[0], found.reasoning)
+        return decomposition(settle_paths(draft.subtasks, self._has)[0], found.reasoning)
 
     def generate_action_plan(
         self, subtasks: Sequence[Subtask], context: Gathered | None = None, *, task_prompt: str = ""
     ) -> ActionPlan | DecompositionFailed:
-        order = ordered(subtasks)
+        order = order_subtasks(subtasks)
         brief = _brief(
             self.context, task_prompt or subtasks[0].description if subtasks else task_prompt, context
         )
         if isinstance(order, Unordered):
-            return _failed(subtasks, order, 0, NewDecomposition(()), brief.language)
+            return _decomposition_failure(subtasks, order, 0, NewDecomposition(()), brief.language)
         plan = PlanningDocument(task_decomposition=decomposition(subtasks, ""))
         measure = self._measure(brief.task)
         with self._phases.of(Phase.GENERATE_ACTION_PLAN) as span:
             found = self._ask(Purpose.ACTIONS, NewActionPlan, brief._replace(plan=plan), measure, context)
             made = action_plan(subtasks, order, found.actions, _tools(self.context), found.reasoning)
-            self._phases.generated(span, made)
+            self._phases.log_plan(span, made)
         return made
 
     def revise_plan(
@@ -180,12 +187,12 @@ class PlanningEngine:
         with self._phases.of(Phase.REVISE_PLAN):
             found = self._ask(Purpose.REPLAN, NewReplan, brief, measure, context)
         revision = revision_of(found)
-        plan = revised(current_plan, revision)
-        order = ordered(plan.subtasks)
+        plan = apply_revision(current_plan, revision)
+        order = order_subtasks(plan.subtasks)
         if isinstance(order, Unordered):
-            failed = _failed(plan.subtasks, order, 0, NewDecomposition(()), brief.language)
+            failed = _decomposition_failure(plan.subtasks, order, 0, NewDecomposition(()), brief.language)
             return Undecomposed(replace(current_plan, error=failed), failed), revision
-        return _checked(self.context, plan, order, measure, ()), revision
+        return _check_plan(self.context, plan, order, measure, ()), revision
 
     # --- all at once ---------------------------------------------------------------------------------------
 
@@ -193,33 +200,33 @@ class PlanningEngine:
         """One call for a small task, otherwise one for each document."""
         if not self.context.config.planning.enabled:
             return one_step(task_prompt)
-        outcome = self._planned(task_prompt, context)
+        outcome = self._plan_in_phases(task_prompt, context)
         while self._unsettled:
             self._unsettled.pop()(isinstance(outcome, Planned))
         return outcome
 
-    def _planned(self, task_prompt: str, context: Gathered | None) -> Outcome:
+    def _plan_in_phases(self, task_prompt: str, context: Gathered | None) -> Outcome:
         brief, measure = _brief(self.context, task_prompt, context), self._measure(task_prompt)
         if measure.at_once:
             return self._plan_at_once(brief, measure, context)
-        goal = self._understood(brief, measure, context)
+        goal = self._understand(brief, measure, context)
         known = PlanningDocument(goal_understanding=_goal(goal))
         brief = brief._replace(plan=known)
         ask = partial(self._ask, Purpose.SUBTASKS, NewDecomposition, brief, measure, context)
-        found, draft = self._tried(None, ask, brief, measure)
+        found, draft = self._decompose(None, ask, brief, measure)
         if isinstance(draft, DecompositionFailed):
             return _outcome_of(goal, replace(known, error=draft), draft, brief.language)
-        subtasks, notes = settled(draft.subtasks, self._has)
+        subtasks, notes = settle_paths(draft.subtasks, self._has)
         known = replace(known, task_decomposition=decomposition(subtasks, found.reasoning))
         with self._phases.of(Phase.GENERATE_ACTION_PLAN) as span:
             brief = brief._replace(plan=known)
             actions = self._ask(Purpose.ACTIONS, NewActionPlan, brief, measure, context)
-            return self._finished(goal, known, actions, measure, brief.language, notes, span)
+            return self._finish(goal, known, actions, measure, brief.language, notes, span)
 
-    def _understood(self, brief: PlanningBrief, measure: Measure, context: Gathered | None) -> NewGoal:
+    def _understand(self, brief: PlanningBrief, measure: Measure, context: Gathered | None) -> NewGoal:
         with self._phases.of(Phase.UNDERSTAND_GOAL) as span:
             found = self._ask(Purpose.GOAL, NewGoal, brief, measure, context)
-            self._phases.understood(span, found)
+            self._phases.log_goal(span, found)
         return found
 
     def _plan_at_once(self, brief: PlanningBrief, measure: Measure, context: Gathered | None) -> Outcome:
@@ -232,40 +239,42 @@ class PlanningEngine:
         # One call answers all three; it is part of the first.
         with self._phases.of(Phase.UNDERSTAND_GOAL) as span:
             first = ask(())
-            self._phases.understood(span, answers[-1].goal_understanding)
-        found, draft = self._tried(first, ask, brief, measure)
+            self._phases.log_goal(span, answers[-1].goal_understanding)
+        found, draft = self._decompose(first, ask, brief, measure)
         goal = answers[-1].goal_understanding
         known = PlanningDocument(goal_understanding=_goal(goal))
         if isinstance(draft, DecompositionFailed):
             return _outcome_of(goal, replace(known, error=draft), draft, brief.language)
-        subtasks, notes = settled(draft.subtasks, self._has)
+        subtasks, notes = settle_paths(draft.subtasks, self._has)
         known = replace(known, task_decomposition=decomposition(subtasks, found.reasoning))
         with self._phases.of(Phase.GENERATE_ACTION_PLAN) as span:
             actions = _with_ids(answers[-1].action_plan, found)
-            return self._finished(goal, known, actions, measure, brief.language, notes, span)
+            return self._finish(goal, known, actions, measure, brief.language, notes, span)
 
-    def _tried(
+    def _decompose(
         self,
         first: NewDecomposition | None,
         ask: Callable[[Sequence[str]], NewDecomposition],
         brief: PlanningBrief,
         measure: Measure,
-    ) -> tuple[NewDecomposition, Drafted | DecompositionFailed]:
+    ) -> tuple[NewDecomposition, SubtaskDraft | DecompositionFailed]:
         """Twice at most: the second time for a coarser plan, with the problems of the first (PP-10)."""
         tools, failed = _tools(self.context, brief.tools), None
         with self._phases.of(Phase.DECOMPOSE_TASK) as span:
             found = first or ask(())
-            draft = drafted(found, measure.most, tools, self._has)
+            draft = draft_subtasks(found, measure.most, tools, self._has)
             if draft.problems and not found.infeasible_subtasks:
                 self._unsettled.pop()(False)
                 found = ask(draft.problems)
-                draft = drafted(found, measure.most, tools, self._has)
+                draft = draft_subtasks(found, measure.most, tools, self._has)
             if found.infeasible_subtasks or not draft.usable:
-                failed = _failed(draft.subtasks, draft.order, draft.too_many, found, brief.language)
-            self._phases.decomposed(span, len(draft.subtasks), failed)
+                failed = _decomposition_failure(
+                    draft.subtasks, draft.order, draft.too_many, found, brief.language
+                )
+            self._phases.log_subtasks(span, len(draft.subtasks), failed)
         return found, failed or draft
 
-    def _finished(
+    def _finish(
         self,
         goal: NewGoal,
         known: PlanningDocument,
@@ -276,15 +285,15 @@ class PlanningEngine:
         span: Span,
     ) -> Outcome:
         subtasks = known.subtasks
-        order = ordered(subtasks)
+        order = order_subtasks(subtasks)
         if isinstance(order, Unordered):  # a reader that came to nothing cannot make one
-            failed = _failed(subtasks, order, 0, NewDecomposition(()), language)
+            failed = _decomposition_failure(subtasks, order, 0, NewDecomposition(()), language)
             return Undecomposed(replace(known, error=failed), failed)
         plan = action_plan(subtasks, order, actions.actions, _tools(self.context), actions.reasoning)
         document = replace(known, action_plan=plan)
-        outcome = _checked(self.context, document, order, measure, notes)
+        outcome = _check_plan(self.context, document, order, measure, notes)
         wrong = outcome.findings if isinstance(outcome, RefusedPlan) else ()
-        self._phases.generated(span, plan, len(wrong))
+        self._phases.log_plan(span, plan, len(wrong))
         if goal.clarification_needed and isinstance(outcome, Planned):
             error = _unclear(goal, language)
             return Unclear(replace(document, error=error), error, notes)
@@ -336,18 +345,18 @@ def _brief(
     )
 
 
-def adopted(given: EngineContext, task_prompt: str, document: PlanningDocument) -> Outcome:
+def adopt_plan(given: EngineContext, task_prompt: str, document: PlanningDocument) -> Outcome:
     """A plan that was made before, checked like a new one; nobody is asked."""
     subtasks = document.subtasks
-    order = ordered(subtasks)
+    order = order_subtasks(subtasks)
     if isinstance(order, Unordered):
-        failed = _failed(subtasks, order, 0, NewDecomposition(()), language_of(task_prompt))
+        failed = _decomposition_failure(subtasks, order, 0, NewDecomposition(()), language_of(task_prompt))
         return Undecomposed(replace(document, error=failed), failed)
     measure = measure_of(given.count(task_prompt), given.config)
-    return _checked(given, document, order, measure, ())
+    return _check_plan(given, document, order, measure, ())
 
 
-def _checked(
+def _check_plan(
     given: EngineContext,
     document: PlanningDocument,
     order: Order,
@@ -376,14 +385,14 @@ def _goal(found: NewGoal) -> GoalUnderstanding:
 
 
 def _with_ids(plan: NewActionPlan, found: NewDecomposition) -> NewActionPlan:
-    names = renamed(found.subtasks)
+    names = safe_ids(found.subtasks)
     if not names:
         return plan
-    actions = tuple(_renamed(action, names.get(action.task_id, "")) for action in plan.actions)
+    actions = tuple(_rename_action(action, names.get(action.task_id, "")) for action in plan.actions)
     return replace(plan, actions=actions)
 
 
-def _renamed(action: NewAction, name: str) -> NewAction:
+def _rename_action(action: NewAction, name: str) -> NewAction:
     return replace(action, task_id=name or action.task_id)
 
 
@@ -401,7 +410,7 @@ def _outcome_of(
     return Undecomposed(document, error)
 
 
-def _failed(
+def _decomposition_failure(
     subtasks: Sequence[Subtask],
     order: Order | Unordered,
     too_many: int,

@@ -68,7 +68,7 @@ class Unordered(NamedTuple):
         return frozenset(found)
 
 
-def ordered(subtasks: Sequence[Subtask]) -> Order | Unordered:
+def order_subtasks(subtasks: Sequence[Subtask]) -> Order | Unordered:
     """Stable: a task that could run earlier or later stays where it is listed."""
     problems = tuple(_wrong_ids(subtasks))
     if problems:

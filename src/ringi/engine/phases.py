@@ -40,10 +40,10 @@ class Phases:
             span.note({PURPOSE: str(purpose)})
             yield span
 
-    def started(self, task: str) -> None:
+    def log_start(self, task: str) -> None:
         self._say(LogLevel.INFO, f"Task started: {task}")
 
-    def understood(self, span: Span, found: NewGoal) -> None:
+    def log_goal(self, span: Span, found: NewGoal) -> None:
         if found.clarification_needed:
             questions = found.clarification_needed
             self._say(
@@ -54,7 +54,7 @@ class Phases:
             self._say(LogLevel.INFO, "Goal understanding completed")
             span.note({OUTCOME: "completed"})
 
-    def decomposed(self, span: Span, count: int, failed: DecompositionFailed | None) -> None:
+    def log_subtasks(self, span: Span, count: int, failed: DecompositionFailed | None) -> None:
         if failed is not None:
             self._say(LogLevel.WARN, "Task decomposition failed", failed.message)
             span.note_failure("decomposition_failed")
@@ -62,7 +62,7 @@ class Phases:
             self._say(LogLevel.INFO, f"Task decomposition: {_so_many(count, 'subtask')}")
         span.note({COUNT: count})
 
-    def generated(self, span: Span, plan: ActionPlan, findings: int = 0) -> None:
+    def log_plan(self, span: Span, plan: ActionPlan, findings: int = 0) -> None:
         count = len(plan.actions or ())
         if findings:
             self._say(LogLevel.WARN, f"Action plan refused: {_so_many(findings, 'finding')}")
@@ -71,7 +71,7 @@ class Phases:
             self._say(LogLevel.INFO, f"Action plan generated: {_so_many(count, 'action')}")
         span.note({COUNT: count})
 
-    def answered(self, span: Span, value: Any) -> None:
+    def log_answer(self, span: Span, value: Any) -> None:
         """In a planning session, where a person has a say after each."""
         match value:
             case NewFiles():

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ringi.engine.document import Finding, PlannedAction, PlanningDocument, Subtask
-from ringi.engine.order import Cycle, Unordered, normal, ordered
+from ringi.engine.order import Cycle, Unordered, normal, order_subtasks
 from ringi.kernel import codec
 from ringi.kernel.document import OpenDocument
 from ringi.policy.files import is_credential
@@ -72,7 +72,7 @@ def findings(plan: PlanningDocument, rules: PlanRules) -> tuple[Finding, ...]:
 def _all(plan: PlanningDocument, rules: PlanRules) -> Iterator[Finding]:
     subtasks, actions = plan.subtasks, plan.actions
     yield from _too_much(plan, subtasks, actions, rules)
-    found = ordered(subtasks)
+    found = order_subtasks(subtasks)
     if isinstance(found, Unordered):
         for problem in found.problems:
             if isinstance(problem, Cycle):

@@ -78,7 +78,7 @@ def prompt_for(
 ) -> Prompt:
     # What stays the same comes first.
     material = {"context": context, "task": brief.task, "tools": ", ".join(brief.tools)}
-    material |= dict(_made(brief.plan, purpose))
+    material |= dict(_earlier_documents(brief.plan, purpose))
     material["feedback"] = brief.feedback
     material["problems"] = "\n".join(problems[:MOST_PROBLEMS])
     given = tuple(Material(name, text) for name, text in material.items() if text)
@@ -92,14 +92,14 @@ def prompt_for(
     )
 
 
-def _made(plan: PlanningDocument, purpose: Purpose) -> Iterator[tuple[str, str]]:
+def _earlier_documents(plan: PlanningDocument, purpose: Purpose) -> Iterator[tuple[str, str]]:
     if plan.goal_understanding and purpose in {Purpose.SUBTASKS, Purpose.REPLAN}:
         yield "goal", _goal(plan.goal_understanding)
     if plan.task_decomposition and purpose in {Purpose.ACTIONS, Purpose.REPLAN}:
         yield "subtasks", "\n".join(map(_subtask, plan.task_decomposition.subtasks))
 
 
-def plan_shown(plan: PlanningDocument, done: Collection[str]) -> str:
+def describe_plan(plan: PlanningDocument, done: Collection[str]) -> str:
     """Its goal and its tasks, a line each."""
     subtasks = plan.subtasks
     lines = [_goal(plan.goal_understanding)] if plan.goal_understanding else []

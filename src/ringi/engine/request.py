@@ -19,7 +19,7 @@ from typing import Annotated, Final, NamedTuple
 from msgspec import Meta
 
 from ringi.engine.run_plan import FEWEST_CRITERIA, AcceptanceCriterion, Line, Lines, Paths, TestInstructions
-from ringi.engine.run_plan_rules import repeated_ids
+from ringi.engine.run_plan_rules import check_unique_ids
 from ringi.kernel.document import Document
 from ringi.kernel.problems import Level, Problem, ReasonCode, schema_problems
 from ringi.kernel.text import Text, lazy_pattern
@@ -94,7 +94,7 @@ def looks_like_request(text: str) -> bool:
 
 def read_request(text: str) -> ReadRequest:
     title, sections = _sections(without_comments(text))
-    criteria = _numbered(list(_criteria(sections["criteria"])))
+    criteria = _assign_ids(list(_criteria(sections["criteria"])))
     raw: dict[str, object] = {
         "title": title,
         "body": "\n".join(sections["body"]).strip(),
@@ -105,7 +105,7 @@ def read_request(text: str) -> ReadRequest:
         "forbidden_paths": [item.strip("`") for item in _items(sections["forbidden"])],
     }
     problems = list(_as_written(schema_problems(raw, Request)))
-    problems += repeated_ids([one["id"] for one in criteria], "$.acceptance_criteria")
+    problems += check_unique_ids([one["id"] for one in criteria], "$.acceptance_criteria")
     if len(criteria) < FEWEST_CRITERIA:
         # No failure: planning drafts the rest, and a person confirms them.
         message = Text("1 acceptance criterion; a plan needs {least}, so planning will suggest more",
@@ -135,7 +135,7 @@ def _as_written(found: Iterable[Problem]) -> Iterator[Problem]:
             yield one
 
 
-def _numbered(criteria: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+def _assign_ids(criteria: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     """Those without an id get the next free one."""
     used = {one["id"] for one in criteria if "id" in one}
     free = (id_ for number in count(1) if (id_ := f"AC-{number:02}") not in used)
@@ -225,11 +225,11 @@ def _clauses(text: str) -> Iterator[tuple[str, str]]:
         if found is None or (name == "given" and found.start() > 0):
             continue
         if part:
-            yield part, _joined(text[at : found.start()])
+            yield part, _join_words(text[at : found.start()])
         at, part = found.end(), name
     if part:
-        yield part, _joined(text[at:])
+        yield part, _join_words(text[at:])
 
 
-def _joined(text: str) -> str:
+def _join_words(text: str) -> str:
     return " ".join(text.split()).strip(" ,、;；")  # noqa: RUF001

@@ -21,7 +21,7 @@ from ringi.engine.document import (
     Subtask,
     TaskDecomposition,
 )
-from ringi.engine.order import Order, normal, ordered
+from ringi.engine.order import Order, normal, order_subtasks
 from ringi.errors import BadDocument
 from ringi.kernel import codec
 
@@ -75,18 +75,18 @@ def _arguments(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def revised(plan: PlanningDocument, revision: PlanRevision) -> PlanningDocument:
+def apply_revision(plan: PlanningDocument, revision: PlanRevision) -> PlanningDocument:
     """Without effect if a change names no task of the plan; strings only tell what changed."""
     actions = list(plan.actions)
     subtasks = _subtasks(plan, actions)
     for change in revision.changes or ():
         match change:
             case AddAction():
-                subtasks, actions = _added(subtasks, actions, change.action)
+                subtasks, actions = _add_action(subtasks, actions, change.action)
             case ModifyAction():
-                subtasks, actions = _modified(subtasks, actions, change)
+                subtasks, actions = _modify_action(subtasks, actions, change)
             case RemoveAction():
-                subtasks, actions = _without(subtasks, actions, change.action_id)
+                subtasks, actions = _remove_action(subtasks, actions, change.action_id)
     before = plan.task_decomposition or TaskDecomposition(subtasks=())
     return replace(
         plan,
@@ -100,11 +100,11 @@ def least(plan: PlanningDocument, revision: PlanRevision, done: Collection[str] 
 
     What is done stays as it is, and so does whatever a plan in other words would change beside its changes.
     """
-    now = revised(plan, PlanRevision())
+    now = apply_revision(plan, PlanRevision())
     kept: list[Change] = []
     for change in revision.changes or ():
         sound = None if isinstance(change, str) else _sound(change, now, done)
-        after = revised(now, PlanRevision(changes=(sound,))) if sound else now
+        after = apply_revision(now, PlanRevision(changes=(sound,))) if sound else now
         if sound and codec.canonical(after) != codec.canonical(now):
             kept.append(sound)
             now = after
@@ -169,7 +169,7 @@ def _subtasks(plan: PlanningDocument, actions: Iterable[PlannedAction]) -> list[
 
 def _in_order(plan: ActionPlan, subtasks: Iterable[Subtask], actions: Iterable[PlannedAction]) -> ActionPlan:
     tasks = tuple(subtasks)
-    order = ordered(tasks)
+    order = order_subtasks(tasks)
     if not isinstance(order, Order):
         return replace(plan, actions=tuple(actions))
     place, groups = {task: at for at, task in enumerate(order.tasks)}, order.group_of
@@ -197,7 +197,7 @@ def _task(action_id: str, subtasks: Iterable[Subtask]) -> str:
     return action_id if action_id in ids or not match else match[1]
 
 
-def _named(action_id: str, subtasks: Iterable[Subtask], actions: Iterable[PlannedAction]) -> list[int]:
+def _places_of(action_id: str, subtasks: Iterable[Subtask], actions: Iterable[PlannedAction]) -> list[int]:
     """The places of the actions that are meant: one of several of a task, or all that it has."""
     task = _task(action_id, subtasks)
     places = [at for at, one in enumerate(actions) if one.task_id == task]
@@ -207,7 +207,7 @@ def _named(action_id: str, subtasks: Iterable[Subtask], actions: Iterable[Planne
     return places
 
 
-def _added(subtasks: list[Subtask], actions: list[PlannedAction], action: PlannedAction) -> _Parts:
+def _add_action(subtasks: list[Subtask], actions: list[PlannedAction], action: PlannedAction) -> _Parts:
     ids = {task.id for task in subtasks}
     name = action.task_id or next(f"task_{n}" for n in range(len(ids) + 1) if f"task_{n}" not in ids)
     action = replace(action, task_id=name)
@@ -231,8 +231,8 @@ def _added(subtasks: list[Subtask], actions: list[PlannedAction], action: Planne
     return [*subtasks[:at], task, after, *subtasks[at + 1 :]], [*actions, action]
 
 
-def _modified(subtasks: list[Subtask], actions: list[PlannedAction], change: ModifyAction) -> _Parts:
-    task, places = _task(change.action_id, subtasks), _named(change.action_id, subtasks, actions)
+def _modify_action(subtasks: list[Subtask], actions: list[PlannedAction], change: ModifyAction) -> _Parts:
+    task, places = _task(change.action_id, subtasks), _places_of(change.action_id, subtasks, actions)
     updates = {name: UNSET if value is None else value for name, value in change.updates.items()}
     known = {name: value for name, value in updates.items() if name in _ACTION_FIELDS}
     rest = {name: value for name, value in updates.items() if name not in _ACTION_FIELDS | {"writes"}}
@@ -263,14 +263,14 @@ def _own_words(known: Mapping[str, Any], action: PlannedAction, *, whole: bool) 
     return {name: value for name, value in known.items() if name not in left_out}
 
 
-def _without(subtasks: list[Subtask], actions: list[PlannedAction], action_id: str) -> _Parts:
-    task, places = _task(action_id, subtasks), _named(action_id, subtasks, actions)
+def _remove_action(subtasks: list[Subtask], actions: list[PlannedAction], action_id: str) -> _Parts:
+    task, places = _task(action_id, subtasks), _places_of(action_id, subtasks, actions)
     if places and len(places) < sum(one.task_id == task for one in actions):
         return subtasks, [one for at, one in enumerate(actions) if at not in places]
-    return _removed(subtasks, actions, task)
+    return _remove_task(subtasks, actions, task)
 
 
-def _removed(subtasks: list[Subtask], actions: list[PlannedAction], gone: str) -> _Parts:
+def _remove_task(subtasks: list[Subtask], actions: list[PlannedAction], gone: str) -> _Parts:
     """Whoever waited for it waits for what it waited for."""
     removed = next((one for one in subtasks if one.id == gone), None)
     before = tuple(removed.dependencies or ()) if removed else ()

@@ -10,7 +10,7 @@ import msgspec
 
 from ringi.engine.design import Design
 from ringi.engine.document import ActionPlan, Complexity, GoalUnderstanding, Subtask
-from ringi.engine.order import Order, normal, ordered
+from ringi.engine.order import Order, normal, order_subtasks
 from ringi.engine.request import Request
 from ringi.engine.run_plan import LONGEST_LINE, MOST_STEPS, Path
 from ringi.kernel.document import prepare
@@ -87,9 +87,9 @@ def parts_of(planned: PartsInput) -> Iterator[RunPart]:
         if place is None:
             found.append(draft.part)
         else:
-            found[place] = _merged(found[place], draft.part)
+            found[place] = _merge(found[place], draft.part)
     if len(found) > 1 and only_tests(found[0].paths) and not nothing_else:
-        found[:2] = [_merged(found[1], found[0])]
+        found[:2] = [_merge(found[1], found[0])]
     if not found:
         found = [_whole(planned)]
     yield from (part._replace(paths=tuple(_with_tests(part.paths, found, planned.project))) for part in found)
@@ -97,7 +97,7 @@ def parts_of(planned: PartsInput) -> Iterator[RunPart]:
 
 def _in_order(subtasks: Sequence[Subtask]) -> Iterator[Subtask]:
     """Those that are carried out; a task with parts is not."""
-    order = ordered(subtasks)
+    order = order_subtasks(subtasks)
     by_id = {task.id: task for task in subtasks}
     return (by_id[id_] for id_ in (order.tasks if isinstance(order, Order) else by_id))
 
@@ -112,9 +112,9 @@ def _part(task: Subtask, planned: PartsInput) -> RunPart:
     return RunPart(
         title=task.description,
         tasks=frozenset([task.id]),
-        paths=fit(written),
+        paths=keep_valid_paths(written),
         complexity=task.estimated_complexity or Complexity.MEDIUM,
-        hints=fit(task.reads or ()),
+        hints=keep_valid_paths(task.reads or ()),
         outcomes=tuple(one.expected_outcome for one in actions if one.expected_outcome),
         criteria=frozenset(task.criteria or ()),
     )
@@ -127,7 +127,7 @@ def _own_steps(design: Design) -> Iterator[_PartDraft]:
         part = RunPart(
             title=step.title,
             tasks=frozenset(),
-            paths=fit(step.target_paths),
+            paths=keep_valid_paths(step.target_paths),
             complexity=Complexity.MEDIUM,
             outcomes=tuple(thens),
             criteria=frozenset(step.criteria),
@@ -138,7 +138,9 @@ def _own_steps(design: Design) -> Iterator[_PartDraft]:
         return
     named = [path for step in design.steps for path in step.target_paths]
     left = [target.path for target in design.target_paths if not inside(target.path, named)]
-    yield from (_PartDraft(RunPart("", frozenset(), fit([path]), Complexity.LOW)) for path in left)
+    yield from (
+        _PartDraft(RunPart("", frozenset(), keep_valid_paths([path]), Complexity.LOW)) for path in left
+    )
 
 
 def _place(draft: _PartDraft, found: Sequence[RunPart], *, nothing_else: bool) -> int | None:
@@ -147,23 +149,23 @@ def _place(draft: _PartDraft, found: Sequence[RunPart], *, nothing_else: bool) -
         return None
     part, last = draft.part, len(found) - 1
     if not part.title:  # nobody said which
-        tested = _tested(part, found) if only_tests(part.paths) else None
+        tested = _find_tested(part, found) if only_tests(part.paths) else None
         return last if tested is None else tested
     if only_tests(part.paths) and not nothing_else:
         needed = (at for at in reversed(range(len(found))) if found[at].tasks & draft.needs)
-        place = next(needed, _tested(part, found))
+        place = next(needed, _find_tested(part, found))
         return last if place is None else place
     return last if set(part.paths) == set(found[-1].paths) else None
 
 
-def _tested(part: RunPart, found: Sequence[RunPart]) -> int | None:
+def _find_tested(part: RunPart, found: Sequence[RunPart]) -> int | None:
     """The last step with a file that these tests are called after."""
     names = set(map(_stem, part.paths))
     places = (at for at in reversed(range(len(found))) if names & set(map(_stem, found[at].paths)))
     return next(places, None)
 
 
-def _merged(one: RunPart, other: RunPart) -> RunPart:
+def _merge(one: RunPart, other: RunPart) -> RunPart:
     return RunPart(
         title=one.title,
         tasks=one.tasks | other.tasks,
@@ -184,7 +186,7 @@ def _whole(planned: PartsInput) -> RunPart:
     return RunPart(
         title=planned.goal.main_objective if planned.goal else planned.instruction,
         tasks=frozenset(task.id for task in planned.subtasks),
-        paths=fit(paths),
+        paths=keep_valid_paths(paths),
         complexity=max(harder, key=_HARDER.index, default=Complexity.MEDIUM),
         outcomes=tuple(task.description for task in planned.subtasks),
     )
@@ -200,19 +202,19 @@ def _with_tests(paths: Sequence[str], parts: Sequence[RunPart], project: Project
     beside = {file.path: file.tests for file in project.found}
     yield from paths
     yield from dict.fromkeys(
-        test for path in paths for test in fit(beside.get(path, ())) if test not in taken
+        test for path in paths for test in keep_valid_paths(beside.get(path, ())) if test not in taken
     )
 
 
 # Limits.
 
 
-def within(parts: Sequence[RunPart], wishes: RunWishes, numbered: str) -> Sequence[RunPart]:
+def split_to_limits(parts: Sequence[RunPart], wishes: RunWishes, numbered: str) -> Sequence[RunPart]:
     """Split by files until each is small enough; `numbered` is the title of a piece."""
     found = [piece for part in parts for piece in _split(part, wishes, numbered)]
     while len(found) > MOST_STEPS:  # neighbours go together, however large they become
         pairs = [found[at : at + 2] for at in range(0, len(found), 2)]
-        found = [_merged(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
+        found = [_merge(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
     return found
 
 
@@ -250,12 +252,12 @@ def _stem(path: str) -> str:
     return re.sub(r"^tests?[_-]|[_-]?(?:tests?|spec)$", "", name)
 
 
-def fit(paths: Iterable[str]) -> tuple[str, ...]:
+def keep_valid_paths(paths: Iterable[str]) -> tuple[str, ...]:
     """Those that can be in a plan, in one spelling each."""
-    return taken(dict.fromkeys(normal(path) for path in paths if path.strip()), Path)[:MOST_PATHS]
+    return keep_valid(dict.fromkeys(normal(path) for path in paths if path.strip()), Path)[:MOST_PATHS]
 
 
-def taken(texts: Iterable[str], kind: Any) -> tuple[str, ...]:
+def keep_valid(texts: Iterable[str], kind: Any) -> tuple[str, ...]:
     def fits(text: str) -> bool:
         try:
             msgspec.convert(text, prepare(kind))

@@ -209,7 +209,7 @@ class RunPlan(Document, frozen=True, kw_only=True):
     risks: Lines | UnsetType = UNSET
 
 
-def planned_commands(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
+def commands_after(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
     """All that run after the step, unless somebody gives others later."""
     return tuple(dict.fromkeys([*unit_commands_of(plan, step), *e2e_commands(plan, step)]))
 

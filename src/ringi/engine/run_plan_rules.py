@@ -87,10 +87,10 @@ def _of_criteria(context: Mapping[str, Any], ids: Sequence[str]) -> Iterator[Pro
         "{count} acceptance criteria; at least {least} are needed",
                        count=len(criteria), least=FEWEST_CRITERIA)  # fmt: skip
         yield problem(_C.AC_TOO_FEW, path, message)
-    yield from repeated_ids(ids, path)
+    yield from check_unique_ids(ids, path)
 
 
-def repeated_ids(criteria: Sequence[str], path: str) -> Iterator[Problem]:
+def check_unique_ids(criteria: Sequence[str], path: str) -> Iterator[Problem]:
     for twice in (id_ for id_, count in Counter(criteria).items() if count > 1):
         yield problem(_C.SCHEMA_INVALID, path, Text("two criteria have the id {id}", id=twice[:_SHOWN]))
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ringi.engine.run_parts import fit, line, taken, together
+from ringi.engine.run_parts import keep_valid, keep_valid_paths, line, together
 from ringi.engine.run_plan import LONGEST_LINE, LONGEST_TEXT, MOST_STEPS, Command, RunLimits, RunPlan, RunStep
 from ringi.models.prompt import NewStep
 from ringi.models.usage import Language
@@ -41,7 +41,7 @@ def split(
         return None
     folder = f"runs/{plan.request_id}/{plan.run_id}"
     most = plan.limits.max_steps_per_run
-    numbered = tuple(_numbered(step, number, folder) for number, step in enumerate(steps, 1))
+    numbered = tuple(_renumber(step, number, folder) for number, step in enumerate(steps, 1))
     everything = len(steps) if most >= len(plan.steps) else most
     return replace(plan, steps=numbered, limits=replace(plan.limits, max_steps_per_run=everything))
 
@@ -50,7 +50,7 @@ def _pieces(
     step: RunStep, changed: Mapping[str, int], limits: RunLimits, language: Language
 ) -> Iterator[RunStep]:
     most = min(step.scope.max_diff_lines, limits.max_diff_lines)
-    pieces = list(_measured(step, changed, most))
+    pieces = list(_measure_pieces(step, changed, most))
     if len(pieces) < _FEWEST:
         pieces = list(_halves(step, changed))
     title, intent = _WORDS[language]
@@ -70,8 +70,8 @@ def _pieces(
 
 def _as_planned(step: RunStep, planned: Sequence[NewStep]) -> Iterator[RunStep]:
     for number, one in enumerate(planned, 1):
-        paths, last = fit(one.target_paths), number == len(planned)
-        own = taken(one.test_commands, Command)
+        paths, last = keep_valid_paths(one.target_paths), number == len(planned)
+        own = keep_valid(one.test_commands, Command)
         # With the last piece the step is done, and passes what it had to pass.
         unit = tuple(dict.fromkeys([*own, *((step.commands.unit or ()) if last or not own else ())]))[:20]
         yield replace(
@@ -84,7 +84,9 @@ def _as_planned(step: RunStep, planned: Sequence[NewStep]) -> Iterator[RunStep]:
         )
 
 
-def _measured(step: RunStep, changed: Mapping[str, int], most: int) -> Iterator[tuple[tuple[str, ...], int]]:
+def _measure_pieces(
+    step: RunStep, changed: Mapping[str, int], most: int
+) -> Iterator[tuple[tuple[str, ...], int]]:
     """Files with their tests, as many as fit; one that is too large alone is made in several steps."""
     files = step.scope.max_files_changed or len(changed)
     found: list[tuple[list[str], int]] = []
@@ -125,7 +127,7 @@ def _halves(step: RunStep, changed: Iterable[str]) -> Iterator[tuple[tuple[str, 
         yield tuple(path for group in half for path in group), lines
 
 
-def _numbered(step: RunStep, number: int, folder: str) -> RunStep:
+def _renumber(step: RunStep, number: int, folder: str) -> RunStep:
     """Files of its own, also if it had another number before."""
     id_ = f"S{number:02}"
     if id_ == step.step_id:

@@ -14,8 +14,7 @@ from ringi.forges.port import CodeHost
 from ringi.forges.review_lookup import SAYS_NO
 from ringi.forges.watch_project import ProjectWatch, WatchTarget
 from ringi.plans.document import PlanStatus
-from ringi.runs.document import Run
-from ringi.runs.offered import OfferedStep
+from ringi.runs.document import OfferedStep, Run
 from ringi.runs.revision import ReviewedRevision
 from ringi.tree.action_spec import ALL_SPECS
 

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from ringi.approvals.forge import ForgeTerms, Item, ItemKind, Project, task_of
 from ringi.approvals.view import NAME_ISSUE, change_name, item_name
 from ringi.approvals.who import actor_at
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.request import Request, read_request
 from ringi.engine.run_parts import line
 from ringi.engine.run_state import OVER

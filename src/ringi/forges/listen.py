@@ -27,7 +27,7 @@ from ringi.forges.port import CodeHost
 from ringi.forges.review_lookup import last_decisions
 from ringi.kernel.text import lazy_pattern
 from ringi.runs.document import Run
-from ringi.runs.give_feedback import LONGEST
+from ringi.runs.feedback import LONGEST
 
 _REJECT: Final = lazy_pattern(r"/ringi\s+reject\b(.*)", re.IGNORECASE | re.DOTALL)
 _OTHER: Final = lazy_pattern(r"/ringi\b", re.IGNORECASE)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.view import change_name, item_name, not_pushed
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.run_state import OVER, RunPhase, StepStatus
 from ringi.errors import (
     BranchOvertaken,
@@ -53,9 +53,7 @@ from ringi.policy.risk_level import CATEGORY, Category, RiskCode
 from ringi.runs import machine
 from ringi.runs.branch import BranchOf
 from ringi.runs.changed_steps import follow_plans
-from ringi.runs.document import Review, Run, StepState, Stop, StopCode, stop_for
-from ringi.runs.offered import Offer, OfferedStep
-from ringi.runs.run_workspace import RunEvent
+from ringi.runs.document import Offer, OfferedStep, Review, Run, RunEvent, StepState, Stop, StopCode, stop_for
 from ringi.tree.action_spec import select_specs
 
 if TYPE_CHECKING:
@@ -137,7 +135,7 @@ class _OnForge:
         return old and stop_for(code, why, then, step_id=old.step_id, detail=old.detail, mask=mask)
 
     def save(self, reason: str, *, stop: Stop | None = None, **offer: object) -> None:
-        stored = self.workspace.store.runs.stored(self.run.run_id)
+        stored = self.workspace.store.runs.get_stored(self.run.run_id)
         changed = replace(stored.run, offer=replace(self.offer, **offer), stop=stop or stored.run.stop)
         if changed != stored.run:
             changed = replace(changed, updated_at=self.workspace.clock.now())

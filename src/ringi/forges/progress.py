@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.view import change_name
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.run_state import OVER, STOPPED, RunPhase, StepStatus
 from ringi.errors import ForgeFailed, NoExtra, NoForge, NoForgeToken
 from ringi.forges.document import approval_command, mark_line
@@ -23,11 +23,9 @@ from ringi.kernel.text import COMMIT_SHOWN, Text, in_language
 from ringi.ledger.subject import short
 from ringi.runs.changed_steps import follow_plans
 from ringi.runs.criteria import criteria, summary
-from ringi.runs.document import Run, StepState, StopCode
+from ringi.runs.document import Run, RunEvent, StepState, StopCode
 from ringi.runs.report import status_of
 from ringi.runs.revision import waiting_revision
-from ringi.runs.revision_view import proposed_lines
-from ringi.runs.run_workspace import RunEvent
 from ringi.runs.view import step_facts
 from ringi.sessions.document import (
     ApprovalPending,

@@ -28,7 +28,7 @@ from ringi.patch.merge import text_lines
 from ringi.plans.document import PlanStatus
 from ringi.plans.preview import effects
 from ringi.runs.document import Run, StepState
-from ringi.runs.feedback import unheard
+from ringi.runs.feedback import find_unheard
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -108,7 +108,7 @@ def _feedback(watch: ProjectWatch, run: Run, said: Spoken) -> RunFeedback:
 
 def list_unheard(workspace: Workspace, run: Run) -> list[RunFeedback]:
     """What people said that no step was told."""
-    return [one for one in unheard(run, workspace.store.processes.feedback(run.run_id)) if not one.agent]
+    return [one for one in find_unheard(run, workspace.store.processes.feedback(run.run_id)) if not one.agent]
 
 
 def send_back(workspace: Workspace, run_id: str, spoken: Iterable[Spoken], by: str) -> tuple[StepState, ...]:

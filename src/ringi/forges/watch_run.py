@@ -5,7 +5,7 @@ from typing import Final
 
 from ringi.approvals.feedback import rejections
 from ringi.approvals.forge import ForgeTerms
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.run_state import OVER, RunPhase, StepStatus
 from ringi.errors import Busy, ForgeFailed, ReviewRefused, RingiError
 from ringi.forges.answers import find_used_comments

@@ -10,8 +10,8 @@ from ringi.mcp.answers import NextStep
 from ringi.mcp.planning_tools import PlanningState, state
 from ringi.mcp.tools import Hints, Tool
 from ringi.runs.document import Run
-from ringi.runs.give_feedback import give_feedback
-from ringi.runs.task import plan_task
+from ringi.runs.feedback import give_feedback
+from ringi.runs.start import plan_task
 from ringi.sessions.document import ApprovalPending
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ringi.config.keys import ComplexityThreshold, DecompositionLevel, RoleHow
 from ringi.engine.document import NEEDS_PERSON, Subtask
 from ringi.engine.levels import level_of
-from ringi.engine.order import Order, ordered
+from ringi.engine.order import Order
 from ringi.engine.process import ActionRecord, ActionState, Process
 from ringi.engine.run_plan import RunRole
 from ringi.engine.run_state import RunPhase, StepStatus

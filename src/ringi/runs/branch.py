@@ -183,7 +183,7 @@ class RunBranch:
     @property
     def is_made(self) -> bool:
         if self.of.in_place:
-            return _line(_looking(self.person), "symbolic-ref", "-q", "HEAD") == self._ref
+            return _line(_reader(self.person), "symbolic-ref", "-q", "HEAD") == self._ref
         return (self.folder / _MADE).is_file() and (self.root / ".git" / "HEAD").is_file()
 
     def make(self) -> None:
@@ -206,7 +206,7 @@ class RunBranch:
         """The newest commit of the work branch, published or not."""
         return commit_at(self._git(), self._ref)
 
-    def published(self) -> str:
+    def find_published(self) -> str:
         """The newest commit, if the files of both repositories say that it is published; starts no git."""
         theirs = Repository.at(self.person)
         own = None if self.of.in_place or not self.is_made else Repository.at(self.root)
@@ -220,19 +220,19 @@ class RunBranch:
 
         Returns the newest commit. Raises BranchMoved, or WorkBranchExists before anything was published.
         """
-        if done := self.published():
+        if done := self.find_published():
             return done
-        if not self.is_made and self.of.tip and commit_at(_looking(self.person), self._ref) == self.of.tip:
+        if not self.is_made and self.of.tip and commit_at(_reader(self.person), self._ref) == self.of.tip:
             return self.of.tip  # all of it was, and the folder is removed
         new, last = commits_at(self._git(), self._ref, PUBLISHED)
         if self.of.in_place or new == self.of.base_commit:
             return new
-        now = commit_at(_looking(self.person), self._ref)
+        now = commit_at(_reader(self.person), self._ref)
         if now != new:
             self._require_ours(now, new, last)
             self._bring(now, new)
         if last != new:
-            _writing(self.root).write("update-ref", PUBLISHED, new, refs=(PUBLISHED,))
+            _writer(self.root).write("update-ref", PUBLISHED, new, refs=(PUBLISHED,))
         return new
 
     def reset(self, files: Mapping[str, tuple[bytes, int] | None] = {}) -> None:
@@ -245,7 +245,7 @@ class RunBranch:
         git, since = Git(self.root / ".git", self.root, more=durable()), time.time_ns()
         if read_small(self.root / ".git" / "HEAD") != self._head:
             git.run("symbolic-ref", "HEAD", self._ref)
-        with _unfiltered(self.root, self.person):
+        with _no_filters(self.root, self.person):
             git.run("read-tree", "--reset", "-u", "HEAD")
         sync_refs(_repository(self.root), ("HEAD",), since)
         git.run("clean", "-ffdxq", "-e", f"/{OWN}")
@@ -266,14 +266,14 @@ class RunBranch:
     # ------------------------------------------------------------------ making it
 
     def _require_start(self) -> None:
-        theirs, of = _looking(self.person), self.of
+        theirs, of = _reader(self.person), self.of
         if not of.tip:
             require_free(self.person, of.work_branch)
         elif (now := commit_at(theirs, self._ref)) and now != of.tip:
-            raise self._moved(Text("it has commits that the run did not make"))
+            raise self._branch_moved(Text("it has commits that the run did not make"))
         whole = is_whole(theirs, of.tip, of.base_commit) if of.tip else bool(commit_at(theirs, of.start))
         if not whole:
-            raise self._moved(Text("commit {id} is gone", id=of.start[:COMMIT_SHOWN]))
+            raise self._branch_moved(Text("commit {id} is gone", id=of.start[:COMMIT_SHOWN]))
 
     def _lay_out(self) -> None:
         private_folder(self.folder.parent, CACHE_VARIABLE)
@@ -291,11 +291,11 @@ class RunBranch:
         if shallow := read_small(repository.common / "shallow"):
             (git_dir / "shallow").write_bytes(shallow)
         git = self._git(personal=True)
-        own = _writing(self.root)
+        own = _writer(self.root)
         own.write("update-ref", self._ref, self.of.start, refs=(self._ref,))
         if self.of.tip:
             own.write("update-ref", PUBLISHED, self.of.tip, refs=(PUBLISHED,))
-        with _unfiltered(self.root, self.person):
+        with _no_filters(self.root, self.person):
             git.read_tree_counted(Text("Copying files"), "--reset", "-u", "HEAD")
         self._take_filtered()
         # A mark that outlasts a loss of power must not stand for files that do not.
@@ -314,51 +314,51 @@ class RunBranch:
 
     def _switch(self) -> None:
         """The person's checkout to the work branch: the same commit, so no file changes."""
-        theirs, of = _looking(self.person), self.of
+        theirs, of = _reader(self.person), self.of
         if self.is_made:
             return
         now = commit_at(theirs, self._ref)
         if of.tip or now not in {"", of.base_commit}:
             raise (
-                self._moved(Text("it is not checked out"))
+                self._branch_moved(Text("it is not checked out"))
                 if of.tip
                 else WorkBranchExists(branch=of.work_branch)
             )
         if base_of(self.person, of.base_branch) != of.base_commit:
-            raise self._moved(Text("{branch} has new commits", branch=of.base_branch))
+            raise self._branch_moved(Text("{branch} has new commits", branch=of.base_branch))
         if not now:
             require_free(self.person, of.work_branch)
-            _writing(self.person).write("update-ref", self._ref, of.base_commit, "", refs=(self._ref,))
+            _writer(self.person).write("update-ref", self._ref, of.base_commit, "", refs=(self._ref,))
         said = f"checkout: moving from {of.base_branch} to {of.work_branch}"
-        _writing(self.person).write("symbolic-ref", "-m", said, "HEAD", self._ref, refs=("HEAD",))
+        _writer(self.person).write("symbolic-ref", "-m", said, "HEAD", self._ref, refs=("HEAD",))
 
     # ------------------------------------------------------------------ publishing it
 
     def _require_ours(self, now: str, new: str, last: str) -> None:
         """`last` is what was published last."""
         if not now and last:
-            raise self._moved(Text("it was deleted"))
+            raise self._branch_moved(Text("it was deleted"))
         if now and now != last:
             # A crash may have kept us from noting what was published.
             made = _line(self._git(), "rev-list", new, f"^{self.of.base_commit}").split()
             if now not in made:
                 if not last:
                     raise WorkBranchExists(branch=self.of.work_branch)
-                raise self._moved(Text("it has commits that the run did not make"))
-        if place := checked_out(_looking(self.person), self._ref):
-            raise self._moved(Text("it is checked out in {folder}", folder=place))
+                raise self._branch_moved(Text("it has commits that the run did not make"))
+        if place := checkout_folder(_reader(self.person), self._ref):
+            raise self._branch_moved(Text("it is checked out in {folder}", folder=place))
 
     def _bring(self, now: str, new: str) -> None:
         bring_objects(self._git(), self.person, self.of, new, now)
         said = f"ringi: run {self.of.run_id}"
         try:
-            _writing(self.person).write("update-ref", "-m", said, self._ref, new, now, refs=(self._ref,))
+            _writer(self.person).write("update-ref", "-m", said, self._ref, new, now, refs=(self._ref,))
         except CopyFailed as error:
-            if commit_at(_looking(self.person), self._ref) != now:
-                raise self._moved(Text("somebody changed it at the same moment")) from None
+            if commit_at(_reader(self.person), self._ref) != now:
+                raise self._branch_moved(Text("somebody changed it at the same moment")) from None
             raise CopyFailed(why=error.details["why"]) from None
 
-    def _moved(self, why: Text) -> BranchMoved:
+    def _branch_moved(self, why: Text) -> BranchMoved:
         return BranchMoved(branch=self.of.work_branch, why=why, run=self.of.run_id)
 
     def _git(self, *, personal: bool = False) -> Git:
@@ -386,7 +386,7 @@ def _config(tree: Path, person: Path, repository: Repository) -> bytes:
 
 
 @contextlib.contextmanager
-def _unfiltered(tree: Path, person: Path) -> Iterator[None]:
+def _no_filters(tree: Path, person: Path) -> Iterator[None]:
     """No filter runs inside; afterwards they do, as in the person's repository."""
     own = read_small(_repository(person).common / "info" / "attributes")
     file = tree / ".git" / "info" / "attributes"
@@ -400,7 +400,7 @@ def delete_branch(root: Path, of: BranchOf) -> None:
 
     Raises BranchMoved, or BranchMerged if another branch has its commits.
     """
-    git, ref = _looking(root), _ref(of.work_branch)
+    git, ref = _reader(root), _ref(of.work_branch)
     now = commit_at(git, ref)
     if not now:
         return
@@ -412,19 +412,19 @@ def delete_branch(root: Path, of: BranchOf) -> None:
     others = [one for one in _line(git, *form, f"--contains={first[0]}").splitlines() if one != ref]
     if others and first[0] != of.base_commit:
         raise BranchMerged(
-            branch=of.work_branch, other=_shortened(others[0]), base=of.base_commit[:COMMIT_SHOWN]
+            branch=of.work_branch, other=_short_name(others[0]), base=of.base_commit[:COMMIT_SHOWN]
         )
-    if place := checked_out(git, ref):
+    if place := checkout_folder(git, ref):
         why = Text("it is checked out in {folder}", folder=place)
         raise BranchMoved(branch=of.work_branch, why=why, run=of.run_id)
-    _writing(root).write("update-ref", "-d", ref, now, refs=(ref,))
+    _writer(root).write("update-ref", "-d", ref, now, refs=(ref,))
 
 
-def _shortened(ref: str) -> str:
+def _short_name(ref: str) -> str:
     return ref.split("/", 2)[2]
 
 
-def checked_out(git: Git, ref: str) -> str:
+def checkout_folder(git: Git, ref: str) -> str:
     """The folder in which the branch is checked out; empty if it is in none."""
     for part in os.fsdecode(git.run("worktree", "list", "--porcelain")).split("\n\n"):
         lines = part.splitlines()
@@ -444,14 +444,14 @@ def bring_objects(own: Git, person: Path, of: BranchOf, new: str, now: str = "")
     """From the run's folder into the person's repository: what leads to `new`, without what `now` has."""
     wanted = "".join(f"{line}\n" for line in (new, f"^{of.base_commit}", f"^{now}" if now else ""))
     pack = own.run("pack-objects", "--revs", "--stdout", "-q", stdin=wanted.encode())
-    _writing(person).write("index-pack", "--stdin", stdin=pack)
+    _writer(person).write("index-pack", "--stdin", stdin=pack)
 
 
-def _writing(root: Path) -> DurableGit:
+def _writer(root: Path) -> DurableGit:
     return DurableGit(_repository(root))
 
 
-def _looking(root: Path) -> Git:
+def _reader(root: Path) -> Git:
     """Git in the person's repository."""
     return Git(_repository(root).git_dir)
 

@@ -131,7 +131,7 @@ def _bullets(items: Iterable[str]) -> Iterator[str]:
     return (f"- {_line(' '.join(item.split()))}" for item in items)
 
 
-def _known(value: "Sequence[str] | UnsetType") -> Sequence[str]:
+def _or_nothing(value: "Sequence[str] | UnsetType") -> Sequence[str]:
     return () if isinstance(value, UnsetType) else value
 
 
@@ -141,7 +141,7 @@ def _scope(facts: BriefFacts, say: Say) -> list[str]:
     limits = [say(Text("At most {lines} lines, added and removed together.", lines=most))]
     if files is not UNSET:
         limits += [say(Text("At most {files} files.", files=files))]
-    forbidden = _known(scope.forbidden_paths)
+    forbidden = _or_nothing(scope.forbidden_paths)
     lines = []
     if scope.target_paths:
         paths = dict.fromkeys([*scope.target_paths, *facts.allowed])
@@ -158,13 +158,13 @@ def _criteria(plan: RunPlan, step: RunStep, say: Say) -> Iterator[str]:
             yield from _bullets([f"{one.id}: Given {one.given}; When {one.when}; Then {one.then}"])
     yield from _bullets(step.success_criteria)
     yield from _bullets(
-        say(Text("Change nothing and say so if: {why}", why=one)) for one in _known(step.stop_conditions)
+        say(Text("Change nothing and say so if: {why}", why=one)) for one in _or_nothing(step.stop_conditions)
     )
 
 
 def _commands(facts: BriefFacts) -> Iterator[str]:
     own = facts.step.commands
-    for command in (*_known(own.unit), *_known(own.e2e)) if facts.tests is None else facts.tests:
+    for command in (*_or_nothing(own.unit), *_or_nothing(own.e2e)) if facts.tests is None else facts.tests:
         yield f"- `{_line(command)}`"
 
 

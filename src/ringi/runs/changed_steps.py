@@ -69,8 +69,8 @@ def is_tested_otherwise(store: Store, document: PlanDocument) -> bool:
     places = [at for at, one in enumerate(run.steps) if one.plan_id == document.plan.id] if run else []
     if run is None or not places:
         return False
-    if _reviewed(document):
-        return _moved_since(store, run, places[0])
+    if _review_results(document):
+        return _has_moved_since(store, run, places[0])
     plans, at = _waiting(store, run), places[0]
     return at not in plans or _is_apart(at, plans) or _is_on_other_files(run, at, plans)
 
@@ -108,7 +108,7 @@ def _is_on_other_files(run: Run, at: int, plans: _Plans) -> bool:
     return first or any(one.changed for place, one in plans.items() if place < at)
 
 
-def _moved_since(store: Store, run: Run, at: int) -> bool:
+def _has_moved_since(store: Store, run: Run, at: int) -> bool:
     """A review tests a step with what is on the branch then: whether another step came or went since."""
     own = [one.event for one in store.events(run.steps[at].plan_id)]
     tested = max((one.seq for one in own if one.event is EventKind.CHECKED), default=0)
@@ -121,26 +121,26 @@ def _follow(store: Store, run: Run, at: int, plans: _Plans) -> StepState:
     if at not in plans:
         return step
     document, changed = plans[at].stored.document, plans[at].changed
-    results = _reviewed(document)
-    if not plans[at].on_branch and results and (_is_apart(at, plans) or _moved_since(store, run, at)):
+    results = _review_results(document)
+    if not plans[at].on_branch and results and (_is_apart(at, plans) or _has_moved_since(store, run, at)):
         results = ()
     if changed or _is_on_other_files(run, at, plans):
-        return _retested(step, document, results)
-    return _tested_again(step, results)
+        return _replace_results(step, document, results)
+    return _add_results(step, results)
 
 
-def _reviewed(document: PlanDocument) -> tuple[CheckResult, ...]:
+def _review_results(document: PlanDocument) -> tuple[CheckResult, ...]:
     """The newest result of each command on the plan as it is, from a review or an attempt to carry it out."""
     return tuple({one.command: one for one in document.state.checks if one.phase is CheckPhase.DRY}.values())
 
 
-def _tested_again(step: StepState, results: Sequence[CheckResult]) -> StepState:
+def _add_results(step: StepState, results: Sequence[CheckResult]) -> StepState:
     """On the bytes that the run tested."""
     again = [replace(one, tree=step.tree) for one in _evidence(step, results)]
     return replace(step, evidence=(*step.evidence, *again)) if again else step
 
 
-def _retested(step: StepState, document: PlanDocument, results: Sequence[CheckResult]) -> StepState:
+def _replace_results(step: StepState, document: PlanDocument, results: Sequence[CheckResult]) -> StepState:
     """On other bytes: what the run knows says nothing about them."""
     size, ran = document.state.previews, {one.command for one in results}
     if size:

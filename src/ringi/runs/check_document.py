@@ -66,7 +66,7 @@ def check_document(data: bytes, name: str = "") -> CheckedDocument:
     except BadDocument as error:
         message = Text("{why}", why=error.details["why"])
         return CheckedDocument(_by_name(name), (problem(ReasonCode.JSON_PARSE_ERROR, "$", message),))
-    kind = _recognised(raw) or _by_name(name)
+    kind = _recognise(raw) or _by_name(name)
     if kind is None:
         message = Text("it is no document that is known here; ringi check --schema lists those with a schema")
         return CheckedDocument(None, (problem(ReasonCode.SCHEMA_INVALID, "$", message),))
@@ -85,7 +85,7 @@ def _by_name(name: str) -> DocumentKind | None:
     return names.get(name)
 
 
-def _recognised(raw: object) -> DocumentKind | None:
+def _recognise(raw: object) -> DocumentKind | None:
     """The kind that most of its fields belong to."""
     if isinstance(raw, list):
         return _K.SPECS
@@ -111,7 +111,7 @@ def _of_request(data: bytes) -> Iterator[Problem]:
     yield from read_request(text).problems
 
 
-def _versioned(raw: object, kind: Any) -> Iterator[Problem]:
+def _check_version(raw: object, kind: Any) -> Iterator[Problem]:
     field = next(
         (name for name in ("schema_version", "schemaVersion") if name in kind.__struct_encode_fields__), ""
     )
@@ -124,11 +124,11 @@ def _versioned(raw: object, kind: Any) -> Iterator[Problem]:
 
 
 def _of_plan(raw: object) -> Iterator[Problem]:
-    yield from _versioned(raw, PlanDocument)
+    yield from _check_version(raw, PlanDocument)
 
 
 def _of_session(raw: object) -> Iterator[Problem]:
-    found = list(_versioned(raw, PlanningSession))
+    found = list(_check_version(raw, PlanningSession))
     yield from found
     if not found:
         yield from _invalid(session_faults(msgspec.convert(raw, prepare(PlanningSession))))

@@ -43,17 +43,17 @@ class CopyFiles:
         self._lock = threading.Lock()
         self._now: _SeenTree | None = None
 
-    def known(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Its files, without what git ignores."""
         with self._lock:
             return self._look().files
 
-    def seen(self) -> str:
+    def current_tree(self) -> str:
         """Its tree."""
         with self._lock:
             return self._look().tree
 
-    def changed(self, before: str) -> tuple[str, ...]:
+    def changes_since(self, before: str) -> tuple[str, ...]:
         """What differs now from this tree."""
         with self._lock:
             self._now = None
@@ -75,10 +75,10 @@ class CopyFiles:
     def below(self, wanted: str, glob: str) -> tuple[str, tuple[str, ...]] | ToolResult:
         """The folder or file that is named, and the files there that the glob matches."""
         if len(glob) > LONGEST_NAME:
-            return failed(_E.INVALID_ARGUMENTS, f"glob may have {LONGEST_NAME} characters.")
+            return failure(_E.INVALID_ARGUMENTS, f"glob may have {LONGEST_NAME} characters.")
         plain = wanted.rstrip("/") if wanted.strip("/") else wanted
         path = "" if plain in {"", "."} else "/".join(normalise(plain))
-        files = self.known()
+        files = self.names()
         if path:
             files = tuple(one for one in files if one == path or one.startswith(f"{path}/"))
             if not files:
@@ -88,35 +88,37 @@ class CopyFiles:
         return path, files
 
     def _missing(self, path: str) -> ToolResult:
-        known = self.known()
+        known = self.names()
         names = {*known, *(folder for one in known if (folder := one.rpartition("/")[0]))}
         same = [one for one in sorted(names) if one.rpartition("/")[2] == path.rpartition("/")[2]]
         near = same[:_NAMED] or get_close_matches(path[:LONGEST_NAME], sorted(names), _NAMED)
         then = (
-            f"Do you mean {' or '.join(map(shown_name, near))}?" if near else "Use list to see what is there."
+            f"Do you mean {' or '.join(map(display_name, near))}?"
+            if near
+            else "Use list to see what is there."
         )
-        return failed(_E.NOT_FOUND, f"There is no {shown_name(path)}. {then}")
+        return failure(_E.NOT_FOUND, f"There is no {display_name(path)}. {then}")
 
     def text(self, path: str) -> str | ToolResult:
         """A file's text; a failure if there is none that a model may see."""
         if not self.may_show(path):
-            return failed(
-                _E.NOT_ALLOWED, f"No model is shown {shown_name(path)}: {HIDDEN}. Go on without it."
+            return failure(
+                _E.NOT_ALLOWED, f"No model is shown {display_name(path)}: {HIDDEN}. Go on without it."
             )
         with self.tree.open_root() as root:
             entry = self.tree.entry_of(path, root)
             if entry is not None and entry.size > LARGEST:
-                why = f"{shown_name(path)} has {entry.size} bytes; at most {LARGEST} can be read."
-                return failed(_E.INVALID_ARGUMENTS, f"{why} Go on without it, or use run to see a part.")
+                why = f"{display_name(path)} has {entry.size} bytes; at most {LARGEST} can be read."
+                return failure(_E.INVALID_ARGUMENTS, f"{why} Go on without it, or use run to see a part.")
             found = self.tree.look_from(root, path)
         if found is None:
             return self._missing(path)
         if b"\0" in found.data:
-            return failed(_E.INVALID_ARGUMENTS, f"{shown_name(path)} is not text. Go on without it.")
+            return failure(_E.INVALID_ARGUMENTS, f"{display_name(path)} is not text. Go on without it.")
         try:
             return found.data.decode()
         except UnicodeDecodeError:
-            return failed(_E.INVALID_ARGUMENTS, f"{shown_name(path)} is not UTF-8. Go on without it.")
+            return failure(_E.INVALID_ARGUMENTS, f"{display_name(path)} is not UTF-8. Go on without it.")
 
 
 def _fits(path: str, folder: str, glob: str) -> bool:
@@ -131,7 +133,7 @@ def lines_of(text: str) -> list[str]:
     return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def as_many(lines: Sequence[str], most: int) -> list[str]:
+def fit_lines(lines: Sequence[str], most: int) -> list[str]:
     """As many whole lines as fit."""
     kept, size = [], 0
     for line in lines:
@@ -142,9 +144,9 @@ def as_many(lines: Sequence[str], most: int) -> list[str]:
     return kept
 
 
-def failed(kind: ErrorKind, message: str) -> ToolResult:
+def failure(kind: ErrorKind, message: str) -> ToolResult:
     return ToolResult("", kind, message)
 
 
-def shown_name(name: str) -> str:
+def display_name(name: str) -> str:
     return visible(name)[:LONGEST_NAME]

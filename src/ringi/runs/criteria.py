@@ -89,10 +89,10 @@ def _lacks(run: Run, plan: RunPlan, step: RunStep, state: StepState, *, earlier_
 
 def criteria(run: Run, plan: RunPlan) -> tuple[CriterionResult, ...]:
     results = steps(run, plan)
-    return tuple(_known_about(one, plan, results) for one in plan.context.acceptance_criteria)
+    return tuple(_result_of(one, plan, results) for one in plan.context.acceptance_criteria)
 
 
-def _known_about(
+def _result_of(
     criterion: AcceptanceCriterion, plan: RunPlan, results: Sequence[StepResult]
 ) -> CriterionResult:
     linked = tuple(one for one in results if criterion.id in one.step.links_to_ac)

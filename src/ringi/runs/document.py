@@ -17,7 +17,40 @@ from ringi.kernel.text import Text
 from ringi.kernel.words import KeptText, keep_text, restore_kept
 from ringi.models.prompt import Severity
 from ringi.models.usage import RunBudget, Spent, total
-from ringi.runs.offered import Offer
+
+
+class OfferedStep(Document, frozen=True):
+    """A step of a run as a commit that nobody has approved yet."""
+
+    step_id: str
+    plan_id: str
+    plan_version: int
+    commit: str
+
+
+class Offer(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """What of a run is on the forge."""
+
+    head: str
+    """The commit that was made to be pushed; the newest of the steps."""
+    steps: tuple[OfferedStep, ...] = ()
+    pushed: str = ""
+    """The commit that the branch there has, as far as we know."""
+    pushing: str = ""
+    """A commit that the branch there has if a push came through whose end nobody saw."""
+    number: int = 0
+    """Of the pull or merge request; 0: there is none yet."""
+    url: str = ""
+    left: str = ""
+    """Why something is still to be done there; empty if nothing is, or nobody knows."""
+    left_told: KeptText | UnsetType = UNSET
+    """The same with its details, if it has some."""
+    told: str = ""
+    """The end of the run that all of it there says: completed, cancelled or undone."""
+
+    @property
+    def why_left(self) -> Text:
+        return restore_kept(self.left_told, self.left)
 
 
 class StopCode(StrEnum):
@@ -336,3 +369,13 @@ class RunFacts(NamedTuple):
     approvals: tuple[RunApproval, ...] = ()
     plans: Mapping[str, str] = {}
     """By step: the short name of its plan, such as p7."""
+
+
+class RunEvent(NamedTuple):
+    """Something that happened, for whoever watches."""
+
+    run: Run
+    step_id: str
+    what: Text
+    line: str = ""
+    """The last line that a command printed."""

@@ -42,23 +42,23 @@ class RunDocuments:
         ids = {*changed, *(name for kind, name in since if kind is SubjectKind.RUN)}
         if not ids:
             return
-        newest, older = self._parted(ledger)
+        newest, older = self._split_by_age(ledger)
         there = bool(self._agent.names(RUNS))
         for run_id in ids & newest if there else newest:
             self._write(ledger, ledger.runs.get(run_id))
         self._drop(older)
 
     def write_all(self, ledger: Store) -> None:
-        newest, older = self._parted(ledger)
+        newest, older = self._split_by_age(ledger)
         self._drop(older)
         for run_id in newest:
             self._write(ledger, ledger.runs.get(run_id))
 
     def places(self, ledger: Store, only: str = "") -> Iterator[Place]:
-        newest, older = self._parted(ledger)
+        newest, older = self._split_by_age(ledger)
         for run_id in sorted((newest | older).intersection([only]) if only else newest | older):
             run = ledger.runs.get(run_id)
-            expected = partial(self._expected, ledger, run)
+            expected = partial(self._build_files, ledger, run)
             if (folder := folder_of(run)) is None:
                 continue
             yield folder, expected if run_id in newest else partial(self._agent.those_there, folder, expected)
@@ -73,7 +73,7 @@ class RunDocuments:
         requests = self._agent.names(RUNS)
         return [(*RUNS, request, run) for request in requests for run in self._agent.names((*RUNS, request))]
 
-    def _parted(self, ledger: Store) -> tuple[set[str], set[str]]:
+    def _split_by_age(self, ledger: Store) -> tuple[set[str], set[str]]:
         """The newest, and those too old to have files."""
         ids = ledger.runs.ids()
         border = max(0, len(ids) - self._most)
@@ -90,14 +90,14 @@ class RunDocuments:
     def _write(self, ledger: Store, run: Run) -> None:
         if (folder := folder_of(run)) is None:
             return
-        wanted = self._expected(ledger, run)
+        wanted = self._build_files(ledger, run)
         with self._agent.folder(*folder) as at:
             for name, data in wanted.items():
                 if isinstance(data, bytes):
                     publish(at, name, data)
         self._agent.remove(folder, [name for name, data in wanted.items() if data is None])
 
-    def _expected(self, ledger: Store, run: Run) -> Expected:
+    def _build_files(self, ledger: Store, run: Run) -> Expected:
         plan = ledger.runs.plan(run.run_id)
         from ringi.runs.changed_steps import follow_plans  # noqa: PLC0415  # only a run needs it
 

@@ -1,10 +1,14 @@
-"""A run carried on: from where it stopped to where somebody is needed, or to its end."""
+"""Carries a run on (RN-4 to RN-10), from where it stopped to where a person is needed, or to its end.
+
+What is due follows from the run alone; each transition is saved before the next begins. A process that was
+killed leaves at most one transition half done, and all effects can be repeated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,7 +18,7 @@ from ringi.approvals.who import actor_at
 from ringi.engine.process import StoredProcess
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.engine.run_state import RunPhase, StepStatus
-from ringi.errors import CopyFailed, NotFound, RunOver
+from ringi.errors import BranchRefused, CopyFailed, NotFound, RunOver
 from ringi.kernel.telemetry.port import (
     OPERATION,
     OUTCOME,
@@ -30,17 +34,20 @@ from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.document import PlanStatus
 from ringi.runs import machine
 from ringi.runs.amendment import RunAmendment, amend_run
-from ringi.runs.copy_workspace import RunBench
-from ringi.runs.document import Review, Run, StepState, StopCode, StoredRun, stop_for
-from ringi.runs.feedback import made_again, told, unheard
+from ringi.runs.document import Review, Run, RunEvent, StepState, Stop, StopCode, StoredRun, stop_for
+from ringi.runs.feedback import find_unheard, hand_on, reopen_step
 from ringi.runs.files import RunFiles
-from ringi.runs.loop import carry_on
+from ringi.runs.finish_step import decide
+from ringi.runs.gates import find_obstacle
+from ringi.runs.implement_step import start, work
+from ringi.runs.machine import RunAct
 from ringi.runs.model_budget import run_budget
-from ringi.runs.process.completion import is_stuck, resumed
+from ringi.runs.process.process_record import is_stuck, resume
 from ringi.runs.ref_damage import mend_run
-from ringi.runs.run_context import RunContext
-from ringi.runs.run_workspace import RunEvent, RunWorkspace
+from ringi.runs.run_context import RunContext, refusal
+from ringi.runs.run_workspace import RunWorkspace
 from ringi.runs.start import covering, require_current, require_open
+from ringi.runs.testing import judge, test
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -70,32 +77,39 @@ def run_steps(
 
     Raises RunOver, NotPermitted.
     """
-    stored = workspace.store.runs.stored(run_id)
+    stored = workspace.store.runs.get_stored(run_id)
     workspace = workspace.for_task(task_of(stored.run.forge))
     workspace.permits.require_allowed(stored.run.created_by, workspace.person.user())
     for line in (line for mended in mend_run(workspace, run_id) for line in mended.lines):
         workspace.tell(line)
-    bench = RunBench(workspace, dict(workspace.environment), agent_sandbox(workspace))
+    bench = RunWorkspace(workspace, dict(workspace.environment), agent_sandbox(workspace))
     plan = workspace.store.runs.plan(run_id)
     require_current(stored.run)
     if plan is None:
         raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
     wanted = RunAmendment(options.allow, options.tests)
     amended, given = amend_run(workspace, stored.run, plan, wanted, retry=options.retry)
-    ready = _ready(workspace, bench, amended, plan, options)
+    ready = _prepare(workspace, bench, amended, plan, options)
     if ready.stop is None:
         _end_replaced(workspace, ready)
     if ready != stored.run:
         reason = "retried" if options.retry else "continued"
         if given.reason:
             reason = workspace.mask(f"{reason}, {given.reason}")
-        _save(workspace, stored, ready, EventKind.RUN_RESUMED, reason, _resumed(workspace, stored.run, ready))
+        _save(
+            workspace,
+            stored,
+            ready,
+            EventKind.RUN_RESUMED,
+            reason,
+            _stuck_processes(workspace, stored.run, ready),
+        )
     for words in given.words():
         on_event(RunEvent(ready, "", words))
-    return _traced(_context(workspace, bench, ready, options, on_event))
+    return _trace(_context(workspace, bench, ready, options, on_event))
 
 
-def _traced(context: RunContext) -> Run:
+def _trace(context: RunContext) -> Run:
     """Carries it on as one turn of its trace."""
     run = context.run
     spans, log = context.workspace.telemetry
@@ -140,31 +154,31 @@ def _context(
     )
 
 
-def _ready(workspace: Workspace, bench: RunWorkspace, run: Run, plan: RunPlan, options: RunOptions) -> Run:
+def _prepare(workspace: Workspace, bench: RunWorkspace, run: Run, plan: RunPlan, options: RunOptions) -> Run:
     """The run as the loop can go on with it."""
     if options.role and actor_at(workspace.person) is Actor.USER:  # an agent's choice is for its own call
         run = replace(run, implementer=options.role)
     if run.phase is RunPhase.PLANNING or run.stopped_in is RunPhase.PLANNING:
-        run = _chosen(run, options, sandboxed=bench.uses_sandbox())
+        run = _apply_options(run, options, sandboxed=bench.uses_sandbox())
         if covering(workspace, run.run_id) is None:
-            return _unapproved(run)
+            return _stop_for_approval(run)
     if workspace.permits.check_always_asked(run.created_by, workspace.person.user()):
         run = replace(run, review=Review.EACH)
     run = replace(run, budget=run_budget(workspace.config.runs))
     current = machine.current(run)
     tested_again = run.phase is RunPhase.FAILED and options.tests
     if run.phase is RunPhase.NEEDS_INPUT or tested_again or (run.phase is RunPhase.FAILED and options.retry):
-        run = machine.resumed(run)
+        run = machine.resume_run(run)
     if options.retry and run.phase is RunPhase.EXECUTING:
-        run = _anew(bench, run, current)
+        run = _start_again(bench, run, current)
     elif run.phase is RunPhase.EXECUTING:
         run = _with_feedback(workspace, bench, run, current)
-    if machine.paused(run):
+    if machine.is_paused(run):
         run = replace(run, most_steps=run.most_steps + (options.max_steps or plan.limits.max_steps_per_run))
     return run
 
 
-def _chosen(run: Run, options: RunOptions, *, sandboxed: bool) -> Run:
+def _apply_options(run: Run, options: RunOptions, *, sandboxed: bool) -> Run:
     return replace(
         run,
         # Without a sandbox nothing can be tested before it is approved.
@@ -174,14 +188,14 @@ def _chosen(run: Run, options: RunOptions, *, sandboxed: bool) -> Run:
     )
 
 
-def _unapproved(run: Run) -> Run:
+def _stop_for_approval(run: Run) -> Run:
     message = Text("nobody has approved the plan of this run yet")
     stop = stop_for(StopCode.APPROVAL_NEEDED, message, f"ringi run {run.run_id}")
-    return run if run.stop == stop else machine.stopped(machine.resumed(run) if run.stop else run, stop,
+    return run if run.stop == stop else machine.stop_run(machine.resume_run(run) if run.stop else run, stop,
                                                         RunPhase.NEEDS_INPUT)  # fmt: skip
 
 
-def _anew(bench: RunWorkspace, run: Run, index: int) -> Run:
+def _start_again(bench: RunWorkspace, run: Run, index: int) -> Run:
     """The steps from this one on; in another copy if theirs is lost, with all that are not committed."""
     lost = False
     try:
@@ -206,14 +220,14 @@ def _with_feedback(workspace: Workspace, bench: RunWorkspace, run: Run, index: i
 
     An agent's words reach the next turn, but take back nothing that waits for a person.
     """
-    said = unheard(run, workspace.store.processes.feedback(run.run_id))
+    said = find_unheard(run, workspace.store.processes.feedback(run.run_id))
     if index >= len(run.steps) or all(one.agent for one in said) or _is_decided(workspace, run.steps[index]):
         return run
     mask = workspace.mask
     for step in run.steps[index + 1 :]:
         if step.status is not StepStatus.WAITING:
             bench.throw_away(step)
-    return made_again(told(run, index, [replace(one, text=mask(one.text)) for one in said]), index)
+    return reopen_step(hand_on(run, index, [replace(one, text=mask(one.text)) for one in said]), index)
 
 
 def _is_decided(workspace: Workspace, step: StepState) -> bool:
@@ -235,10 +249,10 @@ def _end_replaced(workspace: Workspace, run: Run) -> None:
 
 def cancel_run(workspace: Workspace, run_id: str) -> Run:
     """What was committed stays on its branch. Raises RunOver."""
-    stored = workspace.store.runs.stored(run_id)
+    stored = workspace.store.runs.get_stored(run_id)
     run = stored.run
     require_open(run)
-    bench = RunBench(workspace, dict(workspace.environment), agent_sandbox(workspace))
+    bench = RunWorkspace(workspace, dict(workspace.environment), agent_sandbox(workspace))
     for step in run.steps:
         if step.status is not StepStatus.DONE:
             bench.throw_away(step)
@@ -248,7 +262,7 @@ def cancel_run(workspace: Workspace, run_id: str) -> Run:
     return ended
 
 
-def _resumed(workspace: Workspace, stopped: Run, ready: Run) -> Sequence[StoredProcess]:
+def _stuck_processes(workspace: Workspace, stopped: Run, ready: Run) -> Sequence[StoredProcess]:
     """The processes that a person was needed for, if that is what the run stopped for: they go on with it."""
     asked = stopped.stop is not None and stopped.stop.reason_code is StopCode.HELP_NEEDED
     if not asked or ready.stop is not None:
@@ -270,4 +284,67 @@ def _save(
         event = NewEvent(kind, actor_at(workspace.person), reason)
         transaction.runs.save(replace(run, updated_at=now), event, stored.revision)
         for process, _, revision in going_on:
-            transaction.processes.save(replace(resumed(process), updated_at=now), (), revision)
+            transaction.processes.save(replace(resume(process), updated_at=now), (), revision)
+
+
+def carry_on(context: RunContext) -> Run:
+    """Until it is done, paused, or somebody is needed. The caller holds the lock of the run."""
+    while (due := machine.due(context.run)) is not None:
+        try:
+            if due.act in _OF_RUN:
+                _OF_RUN[due.act](context)
+            else:
+                _OF_STEP[due.act](context, due.step)
+        except BranchRefused as error:
+            context.halt(refusal(context.run, error))
+    return context.run
+
+
+def _begin(context: RunContext) -> None:
+    run, plan = context.run, context.plan
+    if stop := find_obstacle(run, plan) or context.roles.check(plan):
+        context.halt(stop)
+        return
+    context.say("", Text("preparing the branch and a copy"))
+    begun = context.bench.begin(run, plan)
+    if isinstance(begun, Stop):
+        context.halt(begun)
+        return
+    context.save(
+        replace(
+            machine.in_phase(run, RunPhase.EXECUTING),
+            base_commit=begun.base_commit,
+            base_tree=begun.base_tree,
+            copy_id=begun.copy_id,
+            most_steps=run.most_steps or plan.limits.max_steps_per_run,
+        ),
+        "begun",
+    )
+
+
+def _integrate(context: RunContext) -> None:
+    context.save(machine.in_phase(context.run, RunPhase.INTEGRATING), "integrating")
+
+
+def _finish(context: RunContext) -> None:
+    if stop := context.bench.publish(context.run):
+        context.halt(stop)
+        return
+    # Before it is over: nobody looks after a run that is.
+    context.bench.tidy(context.run)
+    done = machine.in_phase(context.run, RunPhase.COMPLETED)
+    context.save(done, "completed", EventKind.RUN_COMPLETED)
+
+
+_OF_RUN: Final[Mapping[RunAct, Callable[[RunContext], None]]] = {
+    RunAct.BEGIN: _begin,
+    RunAct.INTEGRATE: _integrate,
+    RunAct.FINISH: _finish,
+}
+_OF_STEP: Final[Mapping[RunAct, Callable[[RunContext, int], None]]] = {
+    RunAct.START: start,
+    RunAct.WORK: work,
+    RunAct.TEST: test,
+    RunAct.JUDGE: judge,
+    RunAct.DECIDE: decide,
+}

@@ -178,7 +178,7 @@ class _GrowingLog:
             # A secret is not cut in two, unless it has no end of line.
             count = self._recent.rfind(b"\n", 0, room) + 1 or room
         if count > 0:
-            self._length = self._put(self._masked(bytes(self._recent[:count])), self._length)
+            self._length = self._put(self._mask_bytes(bytes(self._recent[:count])), self._length)
             self._size += count
             del self._recent[:count]
 
@@ -189,9 +189,9 @@ class _GrowingLog:
             end = end[-_HEAD:].partition(b"\n")[2] or end[-_HEAD:]
         if gone := self._left_out + len(self._recent) - len(end):
             end = f"\n{Text('… {count} bytes left out …', count=gone)}\n".encode() + end
-        self._put(self._masked(end), self._length)
+        self._put(self._mask_bytes(end), self._length)
 
-    def _masked(self, data: bytes) -> bytes:
+    def _mask_bytes(self, data: bytes) -> bytes:
         return self._mask(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
     def _put(self, data: bytes, at: int) -> int:

@@ -38,11 +38,11 @@ def decide(context: RunContext, index: int) -> None:
     decision = context.bench.settle_step(run, state)
     what = decision.what
     if what is Decided.COMMITTED:
-        _committed(context, index, decision)
+        _finish_committed(context, index, decision)
     elif what is Decided.WAITS:
         _waits(context, index, decision)
     elif what is Decided.DECLINED:
-        _declined(context, index, decision)
+        _send_back(context, index, decision)
     elif what is Decided.OUTDATED:
         _merge(context, index)
     elif what is Decided.CHANGE_FAILED:
@@ -59,7 +59,7 @@ def decide(context: RunContext, index: int) -> None:
         context.halt(stop)
 
 
-def _committed(context: RunContext, index: int, decision: StepDecision) -> None:
+def _finish_committed(context: RunContext, index: int, decision: StepDecision) -> None:
     run, step, state = context.at(index)
     evidence, lines, files = state.evidence, state.lines, state.files
     if decision.tree:
@@ -109,13 +109,13 @@ def _waits(context: RunContext, index: int, decision: StepDecision) -> None:
         if at > index and later.status is _S.PROPOSED:
             about = context.bench.settle_step(run, later, in_turn=False)
             if about.what is Decided.DECLINED:
-                _declined(context, at, about)
+                _send_back(context, at, about)
                 return
     message = Text("{why}", why=decision.words) if decision.words else RESULT_WAITS
     context.halt(stop_of(StopCode.APPROVAL_NEEDED, message, f"ringi continue {run.run_id}", step))
 
 
-def _declined(context: RunContext, index: int, decision: StepDecision) -> None:
+def _send_back(context: RunContext, index: int, decision: StepDecision) -> None:
     """The role works on with the person's words; what was built on it is made anew, with theirs."""
     run, step, state = context.at(index)
     mask = context.workspace.mask

@@ -14,10 +14,10 @@ from ringi.kernel.text import Text
 from ringi.models.prompt import Severity
 from ringi.models.usage import Spent
 from ringi.runs.document import Attempt, Run, StopCode
+from ringi.runs.gates import TreeChanges, Violation, violations
 from ringi.runs.machine import with_step
 from ringi.runs.role_work import RoleWork
 from ringi.runs.run_context import RunContext, stop_of
-from ringi.runs.scope import TreeChanges, Violation, violations
 
 _S = StepStatus
 _SHOWN_OUTPUT: Final = 2_000
@@ -102,10 +102,10 @@ def role_failed(
         context.save(with_step(noted, index, fallback=True), f"{step.step_id}: falling back, {code}")
         return
     stop = stop_of(code, why, f"ringi continue {run.run_id} --retry", step)
-    context.halt(replace(stop, detail=_said(context, attempt)), noted)
+    context.halt(replace(stop, detail=_last_output(context, attempt)), noted)
 
 
-def _said(context: RunContext, attempt: Attempt) -> str:
+def _last_output(context: RunContext, attempt: Attempt) -> str:
     """Its last words."""
     return context.workspace.mask(context.files.tail(attempt.log, _SHOWN_OUTPUT))
 
@@ -131,7 +131,7 @@ def _measure(context: RunContext, index: int, attempt: Attempt, earlier: tuple[A
         findings=(),
     )
     if found:
-        _violated(context, index, noted, found, problem)
+        _handle_violations(context, index, noted, found, problem)
         return
     patch = context.bench.patch(run, state.base_tree, changes.tree)
     context.files.write(step.outputs.patch_path, patch)
@@ -147,7 +147,9 @@ def _problems(context: RunContext, index: int) -> tuple[TreeChanges, tuple[Viola
     return changes, found
 
 
-def _violated(context: RunContext, index: int, run: Run, found: Sequence[Violation], problem: str) -> None:
+def _handle_violations(
+    context: RunContext, index: int, run: Run, found: Sequence[Violation], problem: str
+) -> None:
     step, first = context.plan.steps[index], found[0]
     too_large = next((one for one in found if one.code is StopCode.STEP_TOO_LARGE), None)
     person = run.steps[index].attempts[-1].how is RoleHow.PERSON
@@ -165,7 +167,7 @@ def _violated(context: RunContext, index: int, run: Run, found: Sequence[Violati
         next_action = f"ringi continue {run.run_id} --retry"
     stop = stop_of(stopping.code, Text("{problem}", problem=problem), next_action, step)
     if stopping.code is StopCode.NO_CHANGES:  # the brief says: change nothing and say why
-        stop = replace(stop, detail=_said(context, run.steps[index].attempts[-1]))
+        stop = replace(stop, detail=_last_output(context, run.steps[index].attempts[-1]))
     if person:  # it goes on in the same copy once the person has mended it
         attempts = run.steps[index].attempts
         run = with_step(run, index, tree="", attempts=(*attempts[:-1], replace(attempts[-1], ended_at="")))
@@ -178,7 +180,7 @@ def _can_be_split(context: RunContext) -> bool:
     for _ in range(context.plan.gates.max_step_too_large_retries):
         if not run.replaces:
             return True
-        run = context.workspace.store.runs.stored(run.replaces).run
+        run = context.workspace.store.runs.get_stored(run.replaces).run
     return False
 
 

@@ -56,7 +56,7 @@ def due(run: Run) -> Due | None:
     return Due(_ACTS[chosen[0][1].status], chosen[0][0]) if chosen else None
 
 
-def paused(run: Run) -> bool:
+def is_paused(run: Run) -> bool:
     """Whether it has done as many steps as it may for now, and others are left."""
     return run.phase is RunPhase.EXECUTING and due(run) is None
 
@@ -104,13 +104,13 @@ def in_phase(run: Run, phase: RunPhase) -> Run:
     return msgspec.structs.replace(run, phase=RUN_MACHINE.advance(run.phase, phase))
 
 
-def stopped(run: Run, stop: Stop, phase: RunPhase) -> Run:
+def stop_run(run: Run, stop: Stop, phase: RunPhase) -> Run:
     """`phase` is needs_input or failed."""
     moved = in_phase(run, phase)
     return msgspec.structs.replace(moved, stop=stop, stopped_in=run.phase)
 
 
-def resumed(run: Run) -> Run:
+def resume_run(run: Run) -> Run:
     """Back in the phase in which it stopped."""
     moved = in_phase(run, run.stopped_in or RunPhase.PLANNING)
     return msgspec.structs.replace(moved, stop=None, stopped_in=None)

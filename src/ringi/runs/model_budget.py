@@ -1,11 +1,16 @@
-"""What models may still take in a run (PP-13)."""
+"""What models may take in a run: what is left, and a forecast before they are asked (PP-13)."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ringi.config.keys import MOST_TOKENS, Config, Llm, RoleConfig, RunsConfig, to_limit
+from ringi.config.keys import MOST_TOKENS, Config, Llm, RoleConfig, RoleHow, RunsConfig, to_limit
+from ringi.engine.run_plan import RunRole
+from ringi.engine.run_state import StepStatus
 from ringi.errors import BudgetUsed
 from ringi.models.budget import (
+    Forecast,
     SpentOn,
     by_phase,
     count_asked_tokens,
@@ -17,6 +22,9 @@ from ringi.models.budget import (
 from ringi.models.prompt import Prompt
 from ringi.models.usage import PLAYBOOK, RunBudget, Spent, TokenUsage
 from ringi.runs.role_model import LEAST_ANSWER, BudgetLimit, ModelLimits
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 _FREE: Final = ("ollama:", PLAYBOOK)
 
@@ -39,7 +47,7 @@ def run_budget(runs: RunsConfig) -> RunBudget:
 
 def run_left(budget: RunBudget, spent: Spent) -> Iterator[BudgetLimit]:
     """Of a whole run, and of each phase."""
-    yield from _left("runs", budget.tokens, budget.dollars, spent)
+    yield from _limits_of("runs", budget.tokens, budget.dollars, spent)
     taken = by_phase(spent)
     for phase in SpentOn:
         if (most := limit_of(budget, phase)) is not None:
@@ -47,10 +55,10 @@ def run_left(budget: RunBudget, spent: Spent) -> Iterator[BudgetLimit]:
 
 
 def role_left(name: str, role: RoleConfig, spent: Spent) -> Iterator[BudgetLimit]:
-    yield from _left(f"roles.{name}", role.token_limit, role.dollar_limit, spent)
+    yield from _limits_of(f"roles.{name}", role.token_limit, role.dollar_limit, spent)
 
 
-def _left(name: str, tokens: int | None, dollars: float | None, spent: Spent) -> Iterator[BudgetLimit]:
+def _limits_of(name: str, tokens: int | None, dollars: float | None, spent: Spent) -> Iterator[BudgetLimit]:
     if tokens is not None:
         yield BudgetLimit(f"{name}.max_tokens", tokens=tokens - spent.input_tokens - spent.output_tokens)
     if dollars is not None:
@@ -63,10 +71,49 @@ def require_left(config: Config, prompt: Prompt, model: str, used: TokenUsage) -
     limits = ModelLimits(tuple(run_left(run_budget(config.runs), count_planning(used))), price)
     read = count_read_tokens(prompt)
     least = TokenUsage(0, count_asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
-    if key := limits.exceeded(least, {SpentOn.PLANNING: own_tokens(least)}):
+    if key := limits.find_exceeded(least, {SpentOn.PLANNING: own_tokens(least)}):
         raise BudgetUsed(model=model, key=key)
 
 
-def priced(llm: Llm, model: str, usage: TokenUsage) -> TokenUsage:
+def add_cost(llm: Llm, model: str, usage: TokenUsage) -> TokenUsage:
     """With its cost, if the model's price is known."""
-    return ModelLimits((), price_of(model, llm.price_by_model)).priced(usage)
+    return ModelLimits((), price_of(model, llm.price_by_model)).with_cost(usage)
+
+
+def forecast_planning(config: Config, model: str, *, by_model: bool = False) -> Forecast | None:
+    """What planning and carrying out may take at most; None if no model plans."""
+    planner = config.role(RunRole.PLANNER, by_model=by_model)
+    if planner.worker is RoleHow.MODEL:
+        return _forecast(config, planner.model, Spent())
+    if planner.worker is RoleHow.COMMAND or model == PLAYBOOK:
+        return None
+    return _forecast(config, model, Spent())
+
+
+def forecast_run(workspace: Workspace, run_id: str, command: str = "") -> Forecast | None:
+    """What the steps that are left may take at most; None if no model works on them.
+
+    A command, if given, implements them.
+    """
+    run = workspace.store.runs.get(run_id)
+    if workspace.store.runs.plan(run_id) is None:
+        return None
+    by_command, config = command or run.implementer, workspace.config
+    names = []
+    for role in (RunRole.IMPLEMENTER, RunRole.REVIEWER, RunRole.QA):
+        told = config.role(role, by_model=run.by_model)
+        if told.worker is not RoleHow.MODEL or (role is RunRole.IMPLEMENTER and by_command):
+            continue
+        names.append(told.model)
+    is_left = any(step.status is not StepStatus.DONE for step in run.steps)
+    return _forecast(config, max(names), run.spent) if names and is_left else None
+
+
+def _forecast(config: Config, model: str, spent: Spent) -> Forecast:
+    budget, price = run_budget(config.runs), price_of(model, config.llm.price_by_model)
+    taken = spent.input_tokens + spent.output_tokens
+    tokens = None if budget.tokens is None else max(0, budget.tokens - taken)
+    dollars = None if budget.dollars is None else max(0.0, budget.dollars - spent.dollars)
+    if dollars is None and price is not None and any(price) and tokens is not None:
+        dollars = tokens * max(price) / 1_000_000
+    return Forecast(tokens, dollars, taken)

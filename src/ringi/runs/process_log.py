@@ -63,8 +63,8 @@ class ProcessLogFile:
 
     def _write(self, data: bytes) -> None:
         """Opened anew for each line: another process may have renamed the file meanwhile."""
-        with self._agent.folder(*_PLACE) as folder, _opened(folder) as descriptor:
-            alone = _locked(descriptor)
+        with self._agent.folder(*_PLACE) as folder, _open_log(folder) as descriptor:
+            alone = _lock_log(descriptor)
             _append(descriptor, data, alone=alone)
             # The line is written: nothing that goes wrong from here on may write it once more.
             with contextlib.suppress(OSError):
@@ -87,7 +87,7 @@ class ProcessLogFile:
 
 
 @contextlib.contextmanager
-def _opened(folder: int) -> Iterator[int]:
+def _open_log(folder: int) -> Iterator[int]:
     descriptor = open_own(folder, FILE, os.O_RDWR | os.O_APPEND)
     try:
         yield descriptor
@@ -102,7 +102,7 @@ def _append(descriptor: int, line: bytes, *, alone: bool) -> None:
     os.write(descriptor, b"\n" + line if torn else line)
 
 
-def _locked(descriptor: int) -> bool:
+def _lock_log(descriptor: int) -> bool:
     """The lock goes with the descriptor. Whoever holds it may have been stopped: then it is done without."""
     for _ in range(_TRIES):
         with contextlib.suppress(BlockingIOError):

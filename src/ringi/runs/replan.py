@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ringi.approvals.who import actor_at
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.request import Request
 from ringi.engine.run_parts import line
 from ringi.engine.run_plan import RunPlan
@@ -18,7 +18,7 @@ from ringi.ledger.event import EventKind
 from ringi.models.prompt import NewStep
 from ringi.models.usage import Language
 from ringi.runs.document import Run, StepState, StopCode
-from ringi.runs.start import add_run, planner_of, renamed, require_current
+from ringi.runs.start import add_run, planner_of, require_current, with_run_id
 from ringi.sessions.document import FromRequest, SessionView
 from ringi.sessions.operations import LONGEST_INSTRUCTION
 from ringi.tree.copy import WorkCopy
@@ -56,16 +56,16 @@ def replan(workspace: Workspace, name: str, because: StopCode | None = None) -> 
     if code not in ANEW or (code is StopCode.NO_CHANGES and targets):
         why = Text("{code} is no reason to plan again", code=str(code))
         raise CannotReplan(run=run.run_id, why=why)
-    return _designed_anew(workspace, run, plan)
+    return _design_anew(workspace, run, plan)
 
 
 def _smaller(workspace: Workspace, run: Run, plan: RunPlan, step: StepState) -> Run:
-    tried = _tried(workspace, run)
+    tried = _count_splits(workspace, run)
     if tried >= plan.gates.max_step_too_large_retries:
         why = Text("its steps were split already, as often as the plan allows")
         raise CannotReplan(run=run.run_id, why=why)
-    made = renamed(plan, run_id(workspace.clock.now(), workspace.ids()))
-    changed, language = _changed(workspace, run, step), language_of(plan.context.summary)
+    made = with_run_id(plan, run_id(workspace.clock.now(), workspace.ids()))
+    changed, language = _lines_by_file(workspace, run, step), language_of(plan.context.summary)
     planned: Sequence[NewStep] = ()
     if planner := planner_of(workspace, by_model=run.by_model):
         try:
@@ -88,7 +88,7 @@ def _smaller(workspace: Workspace, run: Run, plan: RunPlan, step: StepState) -> 
     )
 
 
-def _tried(workspace: Workspace, run: Run) -> int:
+def _count_splits(workspace: Workspace, run: Run) -> int:
     """How often steps were split on the way to this run."""
     count, seen = 0, {run.run_id}
     while run.replaces and run.replaces not in seen:
@@ -105,7 +105,7 @@ def _tried(workspace: Workspace, run: Run) -> int:
     return count
 
 
-def _changed(workspace: Workspace, run: Run, step: StepState) -> dict[str, int]:
+def _lines_by_file(workspace: Workspace, run: Run, step: StepState) -> dict[str, int]:
     """Lines by file, as the role left them; empty if its copy is gone or was changed since."""
     if not (run.copy_id and step.base_tree):
         return {}
@@ -117,7 +117,7 @@ def _changed(workspace: Workspace, run: Run, step: StepState) -> dict[str, int]:
         return {}
 
 
-def _designed_anew(workspace: Workspace, run: Run, plan: RunPlan) -> SessionView:
+def _design_anew(workspace: Workspace, run: Run, plan: RunPlan) -> SessionView:
     instruction, request = run.instruction, None
     if not run.planning_session_id:  # what its plan demands was written by a person
         request = FromRequest(plan.request_id, "", _request(plan))
@@ -128,7 +128,7 @@ def _designed_anew(workspace: Workspace, run: Run, plan: RunPlan) -> SessionView
             pass
         else:
             instruction, request = stored.session.instruction, stored.facts.request
-    return _started(workspace, run, plan, instruction, request)
+    return _start_session(workspace, run, plan, instruction, request)
 
 
 def _request(plan: RunPlan) -> Request:
@@ -147,7 +147,7 @@ def _commands(plan: RunPlan) -> dict[str, tuple[str, ...]]:
     return {"unit": tuple(unit)[:20]} if unit else {}
 
 
-def _started(
+def _start_session(
     workspace: Workspace, run: Run, plan: RunPlan, instruction: str, request: FromRequest | None
 ) -> SessionView:
     stop = run.stop

@@ -5,8 +5,7 @@ from typing import Final
 
 from ringi.approvals.document import ProofKind, Strength
 from ringi.approvals.forge import page_of
-from ringi.engine.instruction import ANSWER, NO_REASON, REASON, Instruction
-from ringi.engine.language import language_of
+from ringi.engine.instruction import ANSWER, NO_REASON, REASON, Instruction, language_of
 from ringi.engine.run_plan import RunPlan, RunStep
 from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, in_language, restore_text, visible
@@ -81,7 +80,7 @@ def report(run: Run, plan: RunPlan | None, facts: RunFacts, say: Say) -> str:
     parts = [
         [f"# {say(Text('Report: {title}', title=one_line(title.strip().split(chr(10))[0])))}"],
         _head(run, say),
-        _asked(run, plan, say),
+        _request_lines(run, plan, say),
         *(
             [_criteria(run, plan, say), _steps(run, plan, facts, say), _deviations(run, plan, say)]
             if plan
@@ -108,7 +107,7 @@ def _head(run: Run, say: Say) -> Iterator[str]:
         (Text("Time of the roles"), say(duration(run.spent.seconds)) if run.spent.seconds else ""),
         (Text("Tokens and cost"), _cost(run, say)),
         (Text("Tokens by phase"), say(words) if (words := phases(run)) else ""),
-        (Text("Steps that nobody looked at"), ", ".join(one.step_id for one in unseen(run))),
+        (Text("Steps that nobody looked at"), ", ".join(one.step_id for one in steps_nobody_saw(run))),
     ]
     yield from (f"- {say(name)}: {value}" for name, value in lines if value)
 
@@ -160,7 +159,7 @@ def _of_phase(name: Text, taken: int, most: int | None) -> Text:
     return Text("{phase} {taken} of {most}", phase=name, taken=f"{taken:,}", most=f"{most:,}")
 
 
-def _asked(run: Run, plan: RunPlan | None, say: Say) -> Iterator[str]:
+def _request_lines(run: Run, plan: RunPlan | None, say: Say) -> Iterator[str]:
     yield f"## {say(Text('Request'))}"
     yield ""
     # Without a session the instruction repeats the criteria of the plan, which come below.
@@ -196,7 +195,7 @@ def _criteria(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:
         yield say(Text("Given {given}; when {when}; then {then}", given=given, when=when, then=then))
         yield ""
         for step in one.steps:
-            yield f"- {_named(step.step)} — {_committed(step.state, say)}"
+            yield f"- {_step_title(step.step)} — {_commit_or_status(step.state, say)}"
             yield from (f"  - {_proof(proof, say)}" for proof in results_of(step.state))
             if step.state.changed_since_tested:
                 yield f"  - {say(Text('changed since it was tested'))}"
@@ -204,11 +203,11 @@ def _criteria(run: Run, plan: RunPlan, say: Say) -> Iterator[str]:
             yield f"- {say(one.lacks)}"
 
 
-def _named(step: RunStep) -> str:
+def _step_title(step: RunStep) -> str:
     return f"{step.step_id} {one_line(step.title)}"
 
 
-def _committed(state: StepState, say: Say) -> str:
+def _commit_or_status(state: StepState, say: Say) -> str:
     if state.commit:
         return say(Text("commit {commit}", commit=as_code(state.commit[:COMMIT_SHOWN])))
     return say(STEP[state.status])
@@ -235,7 +234,9 @@ def _proof(one: Evidence, say: Say) -> str:
     ]
     words += [say(Text("time was up"))] if one.timed_out else []
     words += [] if one.sandboxed else [say(Text("not in a sandbox"))]
-    words += [say(Text("may be about other files: {why}", why=say(_known(one.doubt))))] if one.doubt else []
+    words += (
+        [say(Text("may be about other files: {why}", why=say(_translate(one.doubt))))] if one.doubt else []
+    )
     return " · ".join(words)
 
 
@@ -246,10 +247,10 @@ def _steps(run: Run, plan: RunPlan, facts: RunFacts, say: Say) -> Iterator[str]:
     for approval in facts.approvals:
         if not approval.step_id:
             yield ""
-            yield say(Text("The plan: {approval}", approval=_approved(approval)))
+            yield say(Text("The plan: {approval}", approval=_describe_approval(approval)))
     for one in results:
         yield ""
-        yield f"### {_named(one.step)} — {say(status_of(run, one.state))}"
+        yield f"### {_step_title(one.step)} — {say(status_of(run, one.state))}"
         yield ""
         yield from (f"- {line}" for line in _step_lines(run, one, facts, say))
 
@@ -273,7 +274,9 @@ def _step_lines(run: Run, one: StepResult, facts: RunFacts, say: Say) -> Iterato
     if name := facts.plans.get(one.step.step_id):
         yield say(Text("plan {plan}", plan=as_code(name)))
     yield from (
-        say(_approved(approval)) for approval in facts.approvals if approval.step_id == one.step.step_id
+        say(_describe_approval(approval))
+        for approval in facts.approvals
+        if approval.step_id == one.step.step_id
     )
     if state.started_at:
         begin, end = _moment(state.started_at), _moment(state.ended_at) or "…"
@@ -285,12 +288,12 @@ def _step_lines(run: Run, one: StepResult, facts: RunFacts, say: Say) -> Iterato
     yield from (_finding(finding, say) for finding in state.findings)
 
 
-def unseen(run: Run) -> tuple[StepState, ...]:
+def steps_nobody_saw(run: Run) -> tuple[StepState, ...]:
     """Steps that were committed under a standing approval."""
     return tuple(one for one in run.steps if one.grant)
 
 
-def _approved(approval: RunApproval) -> Text:
+def _describe_approval(approval: RunApproval) -> Text:
     if approval.grant:
         return Text("covered by the standing approval {grant} of {who}, {when}; nobody looked at it",
                     grant=as_code(approval.grant[:GRANT_SHOWN]), who=one_line(approval.approver),
@@ -311,7 +314,7 @@ def _attempt(one: Attempt, say: Say) -> str:
     if one.spent.reused:
         words.append(say(Text("from the cache, answered {when}", when=_moment(one.spent.reused_from))))
     if one.problem:
-        words.append(say(Text("had to work again: {why}", why=say(_known(one.problem)))))
+        words.append(say(Text("had to work again: {why}", why=say(_translate(one.problem)))))
     return " · ".join(words)
 
 
@@ -342,7 +345,7 @@ def deviations(run: Run, plan: RunPlan) -> Iterator[Text]:
                        step=name, files=state.files, most=most)  # fmt: skip
         again = sum(1 for one in state.attempts if one.problem)
         if again:
-            yield _worked_again(name, again)
+            yield _count_extra_turns(name, again)
         if state.plan_version > 1:
             yield Text("{step} was changed after it was first proposed", step=name)
         if any(not one.sandboxed for one in results_of(state)):
@@ -350,10 +353,10 @@ def deviations(run: Run, plan: RunPlan) -> Iterator[Text]:
     for one in criteria(run, plan):
         if one.lacks is not None:
             yield Text("{criterion}: {what}", criterion=one_line(one.criterion.id), what=one.lacks)
-    yield from _amended(run)
+    yield from _amendments(run)
 
 
-def _amended(run: Run) -> Iterator[Text]:
+def _amendments(run: Run) -> Iterator[Text]:
     """What a person added while it was under way."""
     if run.allowed:
         paths = ", ".join(as_code(path) for path in run.allowed)
@@ -365,7 +368,7 @@ def _amended(run: Run) -> Iterator[Text]:
         )
 
 
-def _worked_again(step_id: str, count: int) -> Text:
+def _count_extra_turns(step_id: str, count: int) -> Text:
     if count == 1:
         return Text("{step} was worked on once more than planned", step=step_id)
     return Text(
@@ -399,10 +402,10 @@ def _next(run: Run, say: Say) -> Iterator[str]:
     yield f"→ {one_line(say(run.stop.todo))}"
     if run.stop.detail:
         yield ""
-        yield from _fenced(run.stop.detail)
+        yield from _fence(run.stop.detail)
 
 
-def _fenced(text: str) -> Iterable[str]:
+def _fence(text: str) -> Iterable[str]:
     lines = [visible(line) for line in text.strip("\n").splitlines()]
     fence = "`" * max([3, *(len(line) - len(line.lstrip("`")) + 1 for line in lines)])
     return [fence, *lines, fence]
@@ -421,6 +424,6 @@ def _moment(at: str) -> str:
     return f"{one_line(at)[:_SECOND].replace('T', ' ')} UTC" if at else ""
 
 
-def _known(words: str) -> Text:
+def _translate(words: str) -> Text:
     """Translated if it is a sentence of ours; on one line."""
     return restore_text(one_line(words))

@@ -16,7 +16,7 @@ from ringi.approvals.kinds import request_of
 from ringi.approvals.proof import compose, require_answer
 from ringi.approvals.who import actor_at, refuse_agent
 from ringi.engine.process import Process, RunFeedback, Wait
-from ringi.engine.revise import revised
+from ringi.engine.revise import apply_revision
 from ringi.errors import NotFound, RevisionExpired
 from ringi.kernel import codec
 from ringi.kernel.text import Text
@@ -24,7 +24,7 @@ from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs.document import Run, StopCode
 from ringi.runs.process.revisions import difference, plan_digest
-from ringi.runs.start import given
+from ringi.runs.start import record_approval
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -51,8 +51,8 @@ class ReviewedRevision:
             raise NotFound(what=what, name=self.run_id, see=f"ringi status {self.run_id}")
         self.process, self._revision = stored.process, stored.revision
         self.record = stored.process.proposed
-        self.lines = difference(self.process.plan, revised(self.process.plan, self.record.revision))
-        run = store.runs.stored(self.run_id)
+        self.lines = difference(self.process.plan, apply_revision(self.process.plan, self.record.revision))
+        run = store.runs.get_stored(self.run_id)
         self._run, self._run_revision = run.run, run.revision
         subject = RevisionSubject(
             workspace=store.workspace_id(),
@@ -90,10 +90,10 @@ class ReviewedRevision:
         require_answer(self._workspace, proof, self.command, self.signing)
         asked = self.request()
         since = self.process.waiting_since
-        with given(self._workspace, asked, self.data, proof, since) as (transaction, approval):
+        with record_approval(self._workspace, asked, self.data, proof, since) as (transaction, approval):
             event = NewEvent(EventKind.RUN_REVISION_APPROVED, Actor.USER, asked.digest, approval)
-            transaction.runs.save(self._touched(), event, self._run_revision)
-            transaction.processes.save(self._answered(approved=True), (), self._revision)
+            transaction.runs.save(self._with_time(), event, self._run_revision)
+            transaction.processes.save(self._with_answer(approved=True), (), self._revision)
 
     def decline(self, words: str) -> None:
         """What should be different is feedback, from which another revision is made.
@@ -105,8 +105,8 @@ class ReviewedRevision:
         self._require_time()
         event = NewEvent(EventKind.RUN_REVISION_DECLINED, actor_at(person), words[:200])
         with self._workspace.store.transaction() as transaction:
-            transaction.runs.save(self._touched(), event, self._run_revision)
-            transaction.processes.save(self._answered(approved=False), (), self._revision)
+            transaction.runs.save(self._with_time(), event, self._run_revision)
+            transaction.processes.save(self._with_answer(approved=False), (), self._revision)
             if words.strip():
                 said = RunFeedback(
                     feedback_id=self._workspace.ids(),
@@ -122,10 +122,10 @@ class ReviewedRevision:
         if self.is_expired:
             raise RevisionExpired(run=self.run_id, command=self.command)
 
-    def _touched(self) -> Run:
+    def _with_time(self) -> Run:
         return replace(self._run, updated_at=self._workspace.clock.now())
 
-    def _answered(self, *, approved: bool) -> Process:
+    def _with_answer(self, *, approved: bool) -> Process:
         return replace(self.process, proposed=replace(self.record, approved=approved))
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from ringi.engine.document import AddAction, Change, ModifyAction, RemoveAction
 from ringi.engine.process import Process, RevisionRecord
-from ringi.engine.revise import revised
+from ringi.engine.revise import apply_revision
 from ringi.kernel.lines import Line, Style, TextSpan, line, prose
 from ringi.kernel.text import Text
 from ringi.runs.process.revisions import difference
@@ -14,7 +14,7 @@ _STYLES: Final = {"+": Style.ADDED, "-": Style.REMOVED}
 _MOST: Final = 3
 
 
-def proposed_lines(process: Process, record: RevisionRecord, changed: Sequence[str]) -> Iterator[Line]:
+def proposal_lines(process: Process, record: RevisionRecord, changed: Sequence[str]) -> Iterator[Line]:
     """What a person is asked to approve."""
     title = Text("{step}: the plan is to be revised", step=process.step_id or process.process_id)
     yield prose(title, Style.STRONG)
@@ -33,8 +33,8 @@ def revision_lines(processes: Iterable[Process]) -> Iterator[Line]:
     for process in processes:
         waiting = process.proposed
         if waiting is not None and waiting.approved is None:
-            after = revised(process.plan, waiting.revision)
-            found = proposed_lines(process, waiting, difference(process.plan, after))
+            after = apply_revision(process.plan, waiting.revision)
+            found = proposal_lines(process, waiting, difference(process.plan, after))
             yield from (one._replace(indent=one.indent + 2) for one in found)
         if not process.revisions:
             continue
@@ -47,10 +47,10 @@ def revision_lines(processes: Iterable[Process]) -> Iterator[Line]:
             yield Line(tuple(spans), indent=4, mark=f"{record.number}  ", folds=True)
             for change in record.revision.changes or ():
                 if not isinstance(change, str):
-                    yield _changed(change)
+                    yield _change_line(change)
 
 
-def _changed(change: Change) -> Line:
+def _change_line(change: Change) -> Line:
     match change:
         case AddAction():
             action = change.action

@@ -67,7 +67,7 @@ def run_command(order: RoleRun, words: Sequence[str], brief: str) -> CommandResu
     box = agent_sandbox(workspace)
     file = copy.folder / "brief.md"
     put(file, brief.encode("utf-8", "backslashreplace"))
-    argv = _told(words, brief, file, alone=box.bwrap is not None and not order.reading)
+    argv = _argv_for(words, brief, file, alone=box.bwrap is not None and not order.reading)
     argv = in_copy(argv, copy.folder_of_commands, workspace.places.root / copy.record.start)
     without = without_gh(workspace, copy, order.environment)
     environment = {**without.environment, BRIEF_FILE: str(file)}
@@ -99,7 +99,7 @@ def run_command(order: RoleRun, words: Sequence[str], brief: str) -> CommandResu
     return ran
 
 
-def _told(words: Sequence[str], brief: str, file: Path, *, alone: bool) -> tuple[str, ...]:
+def _argv_for(words: Sequence[str], brief: str, file: Path, *, alone: bool) -> tuple[str, ...]:
     """An agent gets the brief as its message; another program its path."""
     agent = agent_of(words)
     if agent.resume is None or parse(agent.resume.line, words[1:]).own:
@@ -123,7 +123,7 @@ def without_gh(workspace: SandboxContext, copy: WorkCopy, environment: Mapping[s
     path = environment.get("PATH", os.defpath)
     inside = {**environment, "PATH": f"{stub.parent}{os.pathsep}{path}"}
     root = workspace.places.root
-    covered = {found: stub for found in _found(inside) if not found.is_relative_to(root)}
+    covered = {found: stub for found in _find_gh(inside) if not found.is_relative_to(root)}
     return WithoutGh(inside, stub.parent, covered)
 
 
@@ -139,7 +139,7 @@ def _stub(copy: WorkCopy) -> Path:
     return stub
 
 
-def _found(environment: Mapping[str, str]) -> Iterator[Path]:
+def _find_gh(environment: Mapping[str, str]) -> Iterator[Path]:
     """Every gh of this machine that we know of: in the sandbox the stub lies over it."""
     folders = [*environment.get("PATH", "").split(os.pathsep)[1:], *_SEARCHED]
     for folder in dict.fromkeys(folders):

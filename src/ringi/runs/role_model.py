@@ -72,11 +72,11 @@ class ModelLimits(NamedTuple):
         read, written = self.price
         return (usage.input_tokens * read + usage.output_tokens * written) / _A_MILLION
 
-    def priced(self, usage: TokenUsage) -> TokenUsage:
+    def with_cost(self, usage: TokenUsage) -> TokenUsage:
         known = usage.cost_usd is not None or self.price is None
         return usage if known else replace(usage, cost_usd=round(self.dollars_of(usage), 6))
 
-    def exceeded(self, usage: TokenUsage, own: Mapping[SpentOn, int] = {}) -> str:
+    def find_exceeded(self, usage: TokenUsage, own: Mapping[SpentOn, int] = {}) -> str:
         """The key of the limit that does not allow so much; empty if all do.
 
         `own` is what limits of phases count.
@@ -101,12 +101,12 @@ class TurnTime:
         self._monotonic = monotonic
         self._began = monotonic()
 
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         return self.seconds - (self._monotonic() - self._began)
 
     def within(self, budget: Budget) -> Budget:
         """For the next question."""
-        left = self.left()
+        left = self.seconds_left()
         return budget._replace(seconds=left, key=self.key) if left < budget.seconds else budget
 
 
@@ -131,14 +131,14 @@ class BudgetedModel:
 
     @property
     def used(self) -> TokenUsage:
-        return self._limits.priced(TokenUsage.total(self._with(*self._now).values()))
+        return self._limits.with_cost(TokenUsage.total(self._with(*self._now).values()))
 
     @property
     def spent(self) -> Spent:
         return sum_spent(self._with(*self._now), self._limits.dollars_of(self.used))
 
-    def left(self) -> float:
-        return self._turn.left()
+    def seconds_left(self) -> float:
+        return self._turn.seconds_left()
 
     def settle(self, *, usable: bool) -> None:
         """Whether the last answer could be used."""
@@ -156,12 +156,12 @@ class BudgetedModel:
         least = TokenUsage(0, count_asked_tokens(prompt) + read, LEAST_ANSWER, material_tokens=read)
         self._require(phase, least)
 
-        def heard(progress: ModelProgress) -> None:
+        def on_progress(progress: ModelProgress) -> None:
             self._now = phase, with_material(progress.spent, prompt)
             self._require(*self._now)
 
         try:
-            answer: ModelAnswer[T] = self._model.ask(prompt, kind, budget, heard)
+            answer: ModelAnswer[T] = self._model.ask(prompt, kind, budget, on_progress)
         except ModelFailed as error:
             if isinstance(error.usage, TokenUsage):
                 self._now = phase, with_material(error.usage, prompt)
@@ -187,7 +187,7 @@ class BudgetedModel:
     def _require(self, phase: SpentOn, more: TokenUsage) -> None:
         would = self._with(phase, more)
         own = {one: own_tokens(usage) for one, usage in would.items()}
-        if key := self._limits.exceeded(TokenUsage.total(would.values()), own):
+        if key := self._limits.find_exceeded(TokenUsage.total(would.values()), own):
             raise BudgetUsed(model=self._model.name, key=key)
 
 

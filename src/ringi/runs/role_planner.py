@@ -25,7 +25,7 @@ from ringi.policy.globs import inside
 from ringi.runs.document import StepState, Stop
 from ringi.runs.role_command import RoleRun, run_command, words_of
 from ringi.runs.role_model import BudgetedModel, TurnTime
-from ringi.runs.role_stops import time_key, too_slow
+from ringi.runs.role_work import describe_timeout, time_key
 from ringi.sessions.document import AgentPending, SessionView
 from ringi.sessions.tool import PlanningTool
 from ringi.tree.copy_run import ScratchCopies
@@ -86,7 +86,7 @@ class Planner:
             return tool.bring(session_id, brought, self.who, used)
 
         used = count_planning(tool.view(session_id).usage)
-        return self._asked(tool.next_prompt(session_id, design=True).prompt, NewSummary, take, used)
+        return self._ask(tool.next_prompt(session_id, design=True).prompt, NewSummary, take, used)
 
     def split(self, plan: RunPlan, state: StepState, changed: Mapping[str, int]) -> Sequence[NewStep]:
         """Smaller steps for one that was too large. Raises like `bring`."""
@@ -106,9 +106,9 @@ class Planner:
             Material("step", codec.pretty(step).decode()),
             *([Material("changed", f"Lines by file, as it was made:\n{lines}")] if changed else ()),
         )
-        return self._asked(Prompt(Purpose.REVIEW, _SPLIT, material), NewSplit, take, Spent())
+        return self._ask(Prompt(Purpose.REVIEW, _SPLIT, material), NewSplit, take, Spent())
 
-    def _asked(self, prompt: Prompt, kind: type[T], take: Callable[[T, TokenUsage], R], spent: Spent) -> R:
+    def _ask(self, prompt: Prompt, kind: type[T], take: Callable[[T, TokenUsage], R], spent: Spent) -> R:
         why, caller = "", None
         if stop := self._tools.check():
             raise BadBrought(
@@ -158,10 +158,12 @@ class Planner:
         tools, role = self._tools, self._role
         with ScratchCopies(tools.workspace.places, tools.environment) as copies:
             order = RoleRun(
-                tools.workspace, tools.environment, copies.current().copy, turn.left(),
+                tools.workspace, tools.environment, copies.current().copy, turn.seconds_left(),
                 role.output_bytes, lambda _: None, reading=True,
             )  # fmt: skip
             ran = run_command(order, words_of(role.command), brief)
         if ran.timed_out:
-            raise BadBrought(what=self._what(), why=too_slow(self.who, RunRole.PLANNER, role.timeout_sec))
+            raise BadBrought(
+                what=self._what(), why=describe_timeout(self.who, RunRole.PLANNER, role.timeout_sec)
+            )
         return ran.output[-_MOST_BYTES_READ:].decode("utf-8", "replace")

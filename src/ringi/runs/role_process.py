@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ringi.config.keys import RoleHow
 from ringi.engine.engine import one_step
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.levels import measure_of
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import Process, Wait
@@ -22,14 +22,13 @@ from ringi.models.prompt import Material
 from ringi.models.usage import Spent, since, total
 from ringi.plans.outside_call import PlannedCalls
 from ringi.policy.globs import inside
-from ringi.runs.configured_tools import server_tools
 from ringi.runs.document import Run, StopCode
 from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine
 from ringi.runs.role_model import BudgetedModel
 from ringi.runs.role_work import RoleTask
-from ringi.runs.tool_box import ToolBox, tool_box
+from ringi.runs.tool_box import ToolBox, server_tools, tool_box
 from ringi.tree.copy_steps import checkout
 from ringi.tree.tree import Tree
 
@@ -49,7 +48,7 @@ class StepOrder(NamedTuple):
     material: tuple[Material, ...]
 
 
-class Worked(NamedTuple):
+class ToolTurn(NamedTuple):
     """How a turn of the role ended."""
 
     waits: StopCode | None = None
@@ -85,11 +84,11 @@ class StepPlace:
         )
 
 
-def work_with_tools(workspace: Workspace, order: StepOrder, caller: BudgetedModel) -> Worked:
+def work_with_tools(workspace: Workspace, order: StepOrder, caller: BudgetedModel) -> ToolTurn:
     """Raises ModelFailed and BudgetUsed."""
     task, config, mask = order.task, workspace.config, workspace.mask_lines
 
-    def heard(text: Text) -> None:
+    def on_event(text: Text) -> None:
         task.log(f"{mask(str(text))}\n".encode("utf-8", "backslashreplace"))
 
     with _tools(workspace, task) as tools:
@@ -118,7 +117,7 @@ def work_with_tools(workspace: Workspace, order: StepOrder, caller: BudgetedMode
             config=config,
             mask=mask,
             telemetry=workspace.telemetry,
-            on_event=heard,
+            on_event=on_event,
         )
         whole = ProcessTask(
             process_id=order.process_id,
@@ -130,7 +129,7 @@ def work_with_tools(workspace: Workspace, order: StepOrder, caller: BudgetedMode
             session=_session(task),
             tree=task.state.tree or task.state.base_tree,
         )
-        return _worked(ExecutionCoordinator(context).execute_with_planning(whole), task)
+        return _describe_end(ExecutionCoordinator(context).execute_with_planning(whole), task)
 
 
 @contextmanager
@@ -156,7 +155,7 @@ def process_of(task: RoleTask) -> str:
     return f"{task.run.run_id}/{task.step.step_id}/{task.state.plan_id[:8]}/{task.state.cycle}.{taken + 1}"
 
 
-def uncounted(store: Store, run: Run) -> Spent:
+def sum_uncounted(store: Store, run: Run) -> Spent:
     """What processes of the run took and no attempt counts: of a turn that waited, was killed or given up."""
     processes = store.processes.of(run.run_id)
     # An attempt that ended before the first process began has nothing to do with any of them.
@@ -171,21 +170,21 @@ def uncounted(store: Store, run: Run) -> Spent:
     return since(took, counted) if processes else Spent()
 
 
-def _worked(process: Process, task: RoleTask) -> Worked:
+def _describe_end(process: Process, task: RoleTask) -> ToolTurn:
     run = task.run.run_id
     if process.waits is None:
-        return Worked()
+        return ToolTurn()
     if process.waits is Wait.CALL:
         why = Text("a call of an outside tool waits for your approval")
-        return Worked(StopCode.CALL_WAITS, why, f"ringi review, then: ringi continue {run}")
+        return ToolTurn(StopCode.CALL_WAITS, why, f"ringi review, then: ringi continue {run}")
     if process.waits is Wait.REVISION:
         why = Text("a revision of the plan waits for your approval")
-        return Worked(StopCode.REVISION_WAITS, why, f"ringi continue {run}")
+        return ToolTurn(StopCode.REVISION_WAITS, why, f"ringi continue {run}")
     summary = process.completion.summary if process.completion else None
     told = [summary.reason or "", *(summary.recommendations or ())] if summary else []
     why = Text("{why}", why=" ".join(map(_sentence, filter(None, told))) or process.hint)
     then = f'ringi feedback {run} "…", then: ringi continue {run}'
-    return Worked(StopCode.HELP_NEEDED, why, then)
+    return ToolTurn(StopCode.HELP_NEEDED, why, then)
 
 
 def _sentence(words: str) -> str:

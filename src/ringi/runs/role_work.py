@@ -1,17 +1,21 @@
-"""What a role of a run is asked to do, and what came of it."""
+"""What a role is asked to do, what came of it, and why a role cannot be asked."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ringi.config.keys import Config
+from ringi.engine.run_plan import RunRole
+from ringi.kernel.text import Text
 from ringi.models.usage import Spent
+from ringi.runs.document import Stop, StopCode, stop_for
 
-if TYPE_CHECKING:  # only names of types
+if TYPE_CHECKING:
     from ringi.config.keys import RoleHow
-    from ringi.engine.run_plan import RunPlan, RunRole, RunStep
-    from ringi.kernel.text import Text
-    from ringi.runs.document import Finding, Run, StepState, Stop, StopCode
+    from ringi.engine.run_plan import RunPlan, RunStep
+    from ringi.runs.document import Finding, Run, StepState, Stop
     from ringi.tree.copy import WorkCopy
 
 
@@ -62,15 +66,39 @@ class RoleWork(NamedTuple):
     """The turn is not over, and goes on once somebody has done this: the next action."""
 
 
-class Roles(Protocol):
-    def has(self, role: RunRole) -> bool:
-        """Whether somebody is configured for it."""
+_AGENT: Final = "claude"
 
-    def check(self, plan: RunPlan) -> Stop | None:
-        """Before anything runs: whether each role of the plan can be started and is allowed."""
 
-    def work(self, task: RoleTask) -> RoleWork:
-        """Changes files in the task's copy and nothing else."""
+def example_of(role: RunRole, command: str = "") -> str:
+    """A line for a configuration."""
+    named = command or _AGENT
+    return f"roles: {{{role}: {{command: {named if named.isalnum() else json.dumps(named)}}}}}"
 
-    def judge(self, task: RoleTask) -> RoleWork:
-        """Changes nothing; says what it found."""
+
+def time_key(role: RunRole) -> str:
+    return f"roles.{role}.timeout_sec"
+
+
+def describe_timeout(who: str, role: RunRole, timeout_sec: float) -> Text:
+    seconds = f"{timeout_sec:g}"
+    return Text("{who} did not end within {seconds} s ({key}).", who=who, seconds=seconds, key=time_key(role))
+
+
+def gh_stop(command: str, then: Text) -> Stop:
+    message = Text("A command of the run uses gh, which is never allowed in one: {command}", command=command)
+    return stop_for(StopCode.GH_FORBIDDEN, message, then)
+
+
+def no_role_stop(role: RunRole, config: Config) -> Stop:
+    if any(config.is_untrusted(f"roles.{role}.{key}") for key in ("how", "command", "model")):
+        message = Text("roles.{role} comes from the project, and nobody has trusted it yet.", role=role)
+        return stop_for(StopCode.NO_ROLE, message, Text("ringi trust"))
+    message = Text("Nobody has the role {role}.", role=role)
+    if role is RunRole.IMPLEMENTER:
+        then = Text(
+            "ringi continue --retry --with claude; or in your configuration: {example}",
+            example=example_of(role),
+        )
+    else:
+        then = Text("In your configuration: {example}", example=example_of(role))
+    return stop_for(StopCode.NO_ROLE, message, then)

@@ -14,7 +14,7 @@ from ringi.agents.output import documents
 from ringi.agents.sandbox import agent_sandbox
 from ringi.agents.state import SandboxContext
 from ringi.config.keys import RoleConfig, RoleHow
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.run_plan import RunPlan, RunRole, RunStep, e2e_commands
 from ringi.errors import BudgetUsed, Interrupted, NoSuchProgram, NotFound, RingiError, RoleTimeout
 from ringi.kernel.document import prepare
@@ -34,9 +34,8 @@ from ringi.runs.model_budget import price_of, role_left, run_budget, run_left
 from ringi.runs.role_command import RoleRun, run_command, words_of
 from ringi.runs.role_model import VERDICT_RULES, BudgetedModel, ModelLimits, TurnTime, files_shown
 from ringi.runs.role_planner import Planner, PlannerTools
-from ringi.runs.role_process import StepOrder, process_of, uncounted, work_with_tools
-from ringi.runs.role_stops import gh_stop, nobody, time_key, too_slow
-from ringi.runs.role_work import RoleTask, RoleWork
+from ringi.runs.role_process import StepOrder, process_of, sum_uncounted, work_with_tools
+from ringi.runs.role_work import RoleTask, RoleWork, describe_timeout, gh_stop, no_role_stop, time_key
 from ringi.sessions.document import DecisionPoint, Question
 from ringi.tree.copy_steps import list_changed_paths
 
@@ -87,7 +86,7 @@ class ConfiguredRoles:
         role = self._role(name)
         match role.worker:
             case None:
-                return nobody(name, self._workspace.config)
+                return no_role_stop(name, self._workspace.config)
             case RoleHow.COMMAND:
                 return self._check_command(name, role)
             case RoleHow.MODEL:
@@ -168,35 +167,35 @@ class ConfiguredRoles:
     # ------------------------------------------------------------------ at work
 
     def work(self, task: RoleTask) -> RoleWork:
-        return self._guarded(task, _RoleTurn.work)
+        return self._take_turn(task, _RoleTurn.work)
 
     def judge(self, task: RoleTask) -> RoleWork:
-        return self._guarded(task, _RoleTurn.judge)
+        return self._take_turn(task, _RoleTurn.judge)
 
-    def _guarded(self, task: RoleTask, act: Callable[[_RoleTurn], RoleWork]) -> RoleWork:
+    def _take_turn(self, task: RoleTask, act: Callable[[_RoleTurn], RoleWork]) -> RoleWork:
         role = self._role(task.role)
         if task.state.fallback and task.role is task.step.role:
-            role = _instead(role, task.step)
+            role = _fallback_role(role, task.step)
         if role.worker is None:
-            why = nobody(task.role, self._workspace.config)
+            why = no_role_stop(task.role, self._workspace.config)
             problem = Text("{message} {next}", message=why.why, next=why.todo)
             return RoleWork(RoleHow.PERSON, "", 1, problem=problem, code=why.reason_code)
         turn = _RoleTurn(self._workspace, role, task, self._price(role.model))
         if task.copy.is_gone:
-            return turn.lost()
+            return turn.report_lost_copy()
         try:
             return act(turn)
         except BudgetUsed as error:
-            return turn.failed(error, StopCode.BUDGET_EXCEEDED)
+            return turn.report_failure(error, StopCode.BUDGET_EXCEEDED)
         except RoleTimeout as error:
-            return turn.failed(error, StopCode.ROLE_TIMEOUT)._replace(timed_out=True)
+            return turn.report_failure(error, StopCode.ROLE_TIMEOUT)._replace(timed_out=True)
         except Interrupted:  # the step begins anew when the run goes on
             raise
         except RingiError as error:
-            return turn.failed(error)
+            return turn.report_failure(error)
 
 
-def _instead(role: RoleConfig, step: RunStep) -> RoleConfig:
+def _fallback_role(role: RoleConfig, step: RunStep) -> RoleConfig:
     """Whoever the step's fallback names: {"how": "command", "command": "codex"}, for instance."""
     named = step.fallback or {}
     command, model = str(named.get("command", "")), str(named.get("model", ""))
@@ -215,7 +214,7 @@ class _Briefs:
 
     def write(self, again: str = "") -> str:
         task, by_model = self._task, self._how is RoleHow.MODEL
-        asked, points = self._planned()
+        asked, points = self._session_answers()
         facts = BriefFacts(
             task.plan,
             task.step,
@@ -244,7 +243,7 @@ class _Briefs:
         about = () if self._how is RoleHow.MODEL else targets
         return self._workspace.code.gather(request, tokens=_CONTEXT_TOKENS, about=about).context.text
 
-    def _planned(self) -> tuple[Sequence[Question], Sequence[DecisionPoint]]:
+    def _session_answers(self) -> tuple[Sequence[Question], Sequence[DecisionPoint]]:
         """What the planning session asked and let a person choose."""
         if self._task.run.planning_session_id:
             with suppress(NotFound):
@@ -281,17 +280,17 @@ class _RoleTurn:
     def work(self) -> RoleWork:
         match self._role.worker:
             case RoleHow.COMMAND:
-                return self._ended(self._run(self._briefs.write()))
+                return self._report_end(self._run(self._briefs.write()))
             case RoleHow.MODEL:
-                return self._changed_by_model()
+                return self._change_by_model()
         return self._by_person()
 
     def judge(self) -> RoleWork:
         match self._role.worker:
             case RoleHow.COMMAND:
-                return self._judged_by_command()
+                return self._judge_by_command()
             case RoleHow.MODEL:
-                return self._judged_by_model()
+                return self._judge_by_model()
         return self._result(None)  # the person who decides about the step
 
     # ------------------------------------------------------------------ how it ended
@@ -300,23 +299,23 @@ class _RoleTurn:
         how = self._role.worker or RoleHow.PERSON
         return RoleWork(how, self._who, exit_code, spent=self._spent, **more)
 
-    def lost(self) -> RoleWork:
+    def report_lost_copy(self) -> RoleWork:
         path = str(self._task.copy.tree)
         problem = Text("The copy in which the step was made is gone: {path}", path=path)
         return self._result(1, problem=problem, code=StopCode.COPY_LOST)
 
-    def failed(self, error: RingiError, code: StopCode | None = None) -> RoleWork:
+    def report_failure(self, error: RingiError, code: StopCode | None = None) -> RoleWork:
         problem = Text(error.message, **error.details)
         if error.hint:
             problem = Text("{what} {next}", what=problem, next=Text(error.hint, **error.details))
         missing = StopCode.NO_ROLE if isinstance(error, NoSuchProgram) else None
         return self._result(1, problem=problem, code=code or missing)
 
-    def _ended(self, ran: CommandResult) -> RoleWork:
+    def _report_end(self, ran: CommandResult) -> RoleWork:
         if self._task.copy.is_gone:
-            return self.lost()
+            return self.report_lost_copy()
         if ran.timed_out:
-            problem = too_slow(self._who, self._task.role, self._role.timeout_sec)
+            problem = describe_timeout(self._who, self._task.role, self._role.timeout_sec)
             return self._result(ran.exit_code, timed_out=True, problem=problem, code=StopCode.ROLE_TIMEOUT)
         return self._result(ran.exit_code)
 
@@ -331,21 +330,21 @@ class _RoleTurn:
     def _run(self, brief: str, *, reading: bool = False) -> CommandResult:
         workspace, task = self._workspace, self._task
         order = RoleRun(
-            workspace, workspace.environment, task.copy, self._time.left(),
+            workspace, workspace.environment, task.copy, self._time.seconds_left(),
             self._role.output_bytes, task.log, reading,
         )  # fmt: skip
         ran = run_command(order, words_of(self._role.command), brief)
         self._spent = total([self._spent, Spent(seconds=round(ran.duration_sec, 3))])
         return ran
 
-    def _judged_by_command(self) -> RoleWork:
+    def _judge_by_command(self) -> RoleWork:
         why = ""
         for _ in range(2):
             ran = self._run(self._briefs.write(_AGAIN + why if why else ""), reading=True)
-            ended = self._ended(ran)
+            ended = self._report_end(ran)
             if ended.problem:
                 return ended
-            if _rewrote(self._workspace, self._task):
+            if _has_changed_files(self._workspace, self._task):
                 return self._result(1, problem=Text("{who} changed files instead of judging.", who=self._who))
             verdict, why = _verdict(ran)
             if verdict is not None:
@@ -361,7 +360,7 @@ class _RoleTurn:
 
     def _caller(self) -> BudgetedModel:
         workspace, role, task = self._workspace, self._role, self._task
-        now = uncounted(workspace.store, task.run)
+        now = sum_uncounted(workspace.store, task.run)
         mine = [one.spent for step in task.run.steps for one in step.attempts if one.role == task.role]
         if task.role is RunRole.IMPLEMENTER:
             mine.append(now)
@@ -372,19 +371,19 @@ class _RoleTurn:
         model = workspace.named_model(role.model, task)
         return BudgetedModel(model, ModelLimits(left, self._price), workspace.budget, self._time)
 
-    def _changed_by_model(self) -> RoleWork:
+    def _change_by_model(self) -> RoleWork:
         task, caller = self._task, self._caller()
         brief, *shown = self._material()
         order = StepOrder(self._process_id, task, brief.text, tuple(shown))
         try:
             worked = work_with_tools(self._workspace, order, caller)
         finally:
-            self._spent = uncounted(self._workspace.store, task.run)
+            self._spent = sum_uncounted(self._workspace.store, task.run)
         if worked.waits is None:
             return self._result(0)
         return self._result(1, problem=worked.why, code=worked.waits, waits=worked.then)
 
-    def _judged_by_model(self) -> RoleWork:
+    def _judge_by_model(self) -> RoleWork:
         caller = self._caller()
         material = (*self._material(), Material("diff", self._workspace.mask_lines(self._task.diff)))
         prompt = Prompt(Purpose.VERDICT, VERDICT_RULES, material, session=self._task.run.run_id)
@@ -402,7 +401,7 @@ class _RoleTurn:
         never = globs(workspace.config.context.never_send)
         shown = files_shown(
             self._task.copy,
-            [*_changed(self._task), *known],
+            [*_changes_of_step(self._task), *known],
             lambda path: not is_credential(path) and not never.match(path),
             workspace.mask_lines,
             _FILES_TOKENS,
@@ -426,14 +425,14 @@ def _who(role: RoleConfig) -> str:
     return ""
 
 
-def _rewrote(workspace: SandboxContext, task: RoleTask) -> bool:
+def _has_changed_files(workspace: SandboxContext, task: RoleTask) -> bool:
     """In a sandbox nobody who judges can."""
     if agent_sandbox(workspace).bwrap is not None or not task.state.tree:
         return False
     return task.copy.shadow.capture().tree != task.state.tree
 
 
-def _changed(task: RoleTask) -> tuple[str, ...]:
+def _changes_of_step(task: RoleTask) -> tuple[str, ...]:
     """The files of the step, if it was measured."""
     if not task.base_tree or not task.state.tree:
         return ()
@@ -442,7 +441,7 @@ def _changed(task: RoleTask) -> tuple[str, ...]:
 
 def _findings(task: RoleTask, verdict: NewVerdict) -> tuple[Finding, ...]:
     """A machine's words, for people and for the next turn; nothing of ours follows them."""
-    known, changed = {one.id for one in task.plan.context.acceptance_criteria}, _changed(task)
+    known, changed = {one.id for one in task.plan.context.acceptance_criteria}, _changes_of_step(task)
     found = []
     for one in verdict.findings:
         path = one.path.removeprefix("./")

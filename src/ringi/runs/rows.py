@@ -53,7 +53,7 @@ class Runs:
             raise no_run(run_id)
         return _as_run(found[0])
 
-    def stored(self, run_id: str) -> StoredRun:
+    def get_stored(self, run_id: str) -> StoredRun:
         found = self._ledger.select(_RUN, run_id)
         if not found:
             raise no_run(run_id)
@@ -129,7 +129,7 @@ class Runs:
 
     def _tell_replaced(self, run: Run) -> None:
         try:
-            stored = self.stored(run.replaces)
+            stored = self.get_stored(run.replaces)
         except NotFound:
             return
         before = replace(stored.run, replaced_by=run.run_id, updated_at=run.created_at)

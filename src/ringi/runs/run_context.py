@@ -24,15 +24,17 @@ from ringi.kernel.telemetry.port import (
 from ringi.kernel.text import Text, without_codes
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.runs import machine
-from ringi.runs.document import Attempt, Run, StepState, Stop, StopCode, StoredRun, stop_for
-from ringi.runs.feedback import told, unheard
-from ringi.runs.gates import stops
+from ringi.runs.document import Attempt, Run, RunEvent, StepState, Stop, StopCode, StoredRun, stop_for
+from ringi.runs.feedback import find_unheard, hand_on
+from ringi.runs.gates import find_stop_condition
 from ringi.runs.machine import with_step
-from ringi.runs.role_work import Roles, RoleTask, RoleWork
-from ringi.runs.run_workspace import RunEvent, RunWorkspace, StepOutputFiles
+from ringi.runs.role_work import RoleTask, RoleWork
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
+    from ringi.runs.files import RunFiles
+    from ringi.runs.roles import ConfiguredRoles
+    from ringi.runs.run_workspace import RunWorkspace
 
 _E, _S = EventKind, StepStatus
 _FAILING: Final = frozenset(
@@ -56,8 +58,8 @@ class RunContext:
         run_id: str,
         *,
         bench: RunWorkspace,
-        roles: Roles,
-        files: StepOutputFiles,
+        roles: ConfiguredRoles,
+        files: RunFiles,
         on_event: Callable[[RunEvent], None],
     ) -> None:
         self.workspace = workspace
@@ -65,7 +67,7 @@ class RunContext:
         self.roles = roles
         self.files = files
         self.on_event = on_event
-        self._stored = workspace.store.runs.stored(run_id)
+        self._stored = workspace.store.runs.get_stored(run_id)
         plan = workspace.store.runs.plan(run_id)
         if plan is None:
             raise NotFound(what=Text("planning.json"), name=run_id, see=f"ringi status {run_id}")
@@ -101,7 +103,7 @@ class RunContext:
     def halt(self, stop: Stop, run: Run | None = None, *, phase: RunPhase | None = None) -> None:
         """Stops; `run` has what else is to be saved. The phase follows from the reason, if none is given."""
         phase = phase or (RunPhase.FAILED if stop.reason_code in _FAILING else RunPhase.NEEDS_INPUT)
-        halted = machine.stopped(run or self.run, stop, phase)
+        halted = machine.stop_run(run or self.run, stop, phase)
         self.save(halted, f"{stop.step_id}: {stop.reason_code}".removeprefix(": "), _E.RUN_STOPPED)
 
     def say(self, step_id: str, what: Text) -> None:
@@ -115,7 +117,7 @@ class RunContext:
     def again(self, index: int, run: Run, code: StopCode, feedback: str) -> bool:
         """Whether the role gets another turn, or the step's own condition has stopped the run."""
         step, state = self.plan.steps[index], run.steps[index]
-        if condition := stops(step, code):
+        if condition := find_stop_condition(step, code):
             message = Text("the step says to stop here: {condition}", condition=condition)
             stop = stop_of(StopCode.STOP_CONDITION, message, f"ringi continue {run.run_id} --retry", step)
             self.halt(replace(stop, detail=self.workspace.mask(feedback)), run)
@@ -130,10 +132,10 @@ class RunContext:
     def listen(self, index: int) -> None:
         """Hands on what somebody has said since; it is in the next brief."""
         run, step, _ = self.at(index)
-        said = unheard(run, self.workspace.store.processes.feedback(run.run_id))
+        said = find_unheard(run, self.workspace.store.processes.feedback(run.run_id))
         if said:
             masked = [replace(one, text=self.workspace.mask(one.text)) for one in said]
-            self.save(told(run, index, masked), f"{step.step_id}: feedback")
+            self.save(hand_on(run, index, masked), f"{step.step_id}: feedback")
 
     def turn(self, index: int, role: RunRole, diff: str = "") -> tuple[Attempt, RoleWork]:
         run, step, state = self.at(index)
@@ -143,7 +145,7 @@ class RunContext:
         self.say(step.step_id, Text("{role} works", role=str(role)))
         with self.files.log(path) as log:
 
-            def heard(data: bytes) -> None:
+            def on_output(data: bytes) -> None:
                 log(data)
                 self.hear(step.step_id, data)
 
@@ -158,10 +160,10 @@ class RunContext:
                 feedback=state.feedback,
                 commits=self.commits(),
                 diff=diff,
-                log=heard,
+                log=on_output,
                 keep=self._keep,
             )
-            work = self._worked(task)
+            work = self._work(task)
         attempt = Attempt(
             role=role,
             how=work.how,
@@ -175,7 +177,7 @@ class RunContext:
         )
         return attempt, work
 
-    def _worked(self, task: RoleTask) -> RoleWork:
+    def _work(self, task: RoleTask) -> RoleWork:
         spans, log = self.workspace.telemetry
         step, role = task.step.step_id, str(task.role)
         about: dict[str, Value] = {OPERATION: "invoke_agent", AGENT_NAME: role, STEP_ID: step}

@@ -1,6 +1,7 @@
-"""How a run begins (RN-13, IP-9): with an approved session, a planning.json made elsewhere, or a request.
+"""How a run begins (RN-13, IP-9): from an approved session, a planning.json, a request or a task.
 
-Nothing is carried out here. A run that no session was approved with waits for an approval of its own.
+Nothing is carried out here. A run without an approved session waits for an approval of its own. In a task
+models have every role (PP-28).
 """
 
 from __future__ import annotations
@@ -20,11 +21,23 @@ from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.kinds import of_run, request_of
 from ringi.approvals.proof import approval_of, compose, prove, require_answer
 from ringi.approvals.who import actor_at
+from ringi.engine.compile import RunNames, compile_run_plan
+from ringi.engine.document import GoalUnderstanding
+from ringi.engine.instruction import language_of
 from ringi.engine.request import Request, read_request, without_comments
-from ringi.engine.run_parts import fit, taken
-from ringi.engine.run_plan import Name, RunPlan
+from ringi.engine.run_parts import PartsInput, RunWishes, keep_valid, keep_valid_paths
+from ringi.engine.run_plan import MAIN_BRANCH, Name, RunPlan, RunRole
 from ringi.engine.run_state import OVER, RunPhase, run_id
-from ringi.errors import MainBranch, NotAsked, NotFound, RunOver, SessionOver, UnfitForRun
+from ringi.errors import (
+    BadInstruction,
+    MainBranch,
+    NotAsked,
+    NoTaskModel,
+    NotFound,
+    RunOver,
+    SessionOver,
+    UnfitForRun,
+)
 from ringi.kernel import codec
 from ringi.kernel.document import prepare
 from ringi.kernel.problems import Level, Problem, ReasonCode, problem
@@ -32,13 +45,16 @@ from ringi.kernel.text import Text, writable
 from ringi.ledger import subject as subjects
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.ledger.subject import is_session, short
+from ringi.models.usage import PLAYBOOK
+from ringi.plans.document import title_of
 from ringi.policy.globs import globs
 from ringi.runs.branch import main_of_remotes
 from ringi.runs.check_document import CheckedDocument, DocumentKind, check_document
 from ringi.runs.document import Run, review_of
 from ringi.sessions.document import ApprovedSession, FromRequest, SessionView
-from ringi.sessions.operations import ENDED
+from ringi.sessions.operations import ENDED, LONGEST_INSTRUCTION, why_unfit
 from ringi.sessions.request_files import next_id
+from ringi.tree.copy_layout import branch_of
 
 if TYPE_CHECKING:
     from ringi.app.store import Store
@@ -160,27 +176,27 @@ def _below(workspace: Workspace, name: str) -> str:
         path = Path(name).resolve().relative_to(workspace.places.root.resolve()).as_posix()
     except (OSError, ValueError):
         return ""
-    return "".join(fit([path]))
+    return "".join(keep_valid_paths([path]))
 
 
 def _request_id(workspace: Workspace, name: str) -> str:
     """The name of the file if it can be one of a folder and a branch; else the next free one."""
     stem = Path(name).stem
-    return stem if taken([stem], Name) else next_id(workspace)
+    return stem if keep_valid([stem], Name) else next_id(workspace)
 
 
 def _own_name(workspace: Workspace, plan: RunPlan) -> RunPlan:
     """With an id, a branch and a folder of its own, if there was a run with its id."""
     if workspace.store.approvals.mentions(plan.run_id):
-        return renamed(plan, run_id(workspace.clock.now(), workspace.ids()))
+        return with_run_id(plan, run_id(workspace.clock.now(), workspace.ids()))
     return plan
 
 
-def renamed(plan: RunPlan, name: str) -> RunPlan:
+def with_run_id(plan: RunPlan, name: str) -> RunPlan:
     """The same plan for another run."""
     before, after = f"runs/{plan.request_id}/{plan.run_id}/", f"runs/{plan.request_id}/{name}/"
 
-    def moved(path: str) -> str:
+    def move(path: str) -> str:
         return after + path.removeprefix(before) if path.startswith(before) else path
 
     outputs = plan.outputs
@@ -191,21 +207,21 @@ def renamed(plan: RunPlan, name: str) -> RunPlan:
         steps=tuple(
             replace(
                 step,
-                inputs=replace(step.inputs, request_path=moved(step.inputs.request_path)),
+                inputs=replace(step.inputs, request_path=move(step.inputs.request_path)),
                 outputs=replace(
                     step.outputs,
-                    patch_path=moved(step.outputs.patch_path),
-                    log_prefix=moved(step.outputs.log_prefix),
+                    patch_path=move(step.outputs.patch_path),
+                    log_prefix=move(step.outputs.log_prefix),
                 ),
             )
             for step in plan.steps
         ),
         outputs=replace(
             outputs,
-            planning_json=moved(outputs.planning_json),
-            stage_json=moved(outputs.stage_json),
-            report_md=moved(outputs.report_md),
-            errors_json=moved(outputs.errors_json) if outputs.errors_json else outputs.errors_json,
+            planning_json=move(outputs.planning_json),
+            stage_json=move(outputs.stage_json),
+            report_md=move(outputs.report_md),
+            errors_json=move(outputs.errors_json) if outputs.errors_json else outputs.errors_json,
         ),
     )
 
@@ -301,7 +317,7 @@ class ReviewedRun:
     def look(self) -> None:
         """Raises NotFound if it has no plan, RunOver."""
         store = self._workspace.store
-        stored, plan = store.runs.stored(self.run_id), store.runs.plan(self.run_id)
+        stored, plan = store.runs.get_stored(self.run_id), store.runs.plan(self.run_id)
         if plan is None:
             raise NotFound(what=Text("planning.json"), name=self.run_id, see="ringi status")
         self.run, self.revision, self.plan = stored.run, stored.revision, plan
@@ -334,14 +350,17 @@ class ReviewedRun:
         require_answer(self._workspace, proof, self.command, self.signing)
         asked = self.request()
         run = replace(self.run, updated_at=self._workspace.clock.now())
-        with given(self._workspace, asked, self.data, proof, self.run.created_at) as (transaction, approval):
+        with record_approval(self._workspace, asked, self.data, proof, self.run.created_at) as (
+            transaction,
+            approval,
+        ):
             event = NewEvent(EventKind.RUN_APPROVED, Actor.USER, asked.digest, approval)
             transaction.runs.save(run, event, self.revision)
         return run
 
 
 @contextmanager
-def given(
+def record_approval(
     workspace: Workspace, asked: ApprovalRequest, data: bytes, proof: Proof, made_at: str
 ) -> Iterator[tuple[Store, Approval]]:
     """The approval of something about a run; whoever takes it saves the run with its event."""
@@ -353,3 +372,45 @@ def given(
         approval = approval_of(workspace, asked, data, record, approver=user, after_event=last)
         yield transaction, approval
         transaction.approvals.add(approval)
+
+
+def begin_task(
+    workspace: Workspace, request: str, actor: Actor, forge: ForgeTerms | None = None
+) -> SessionView | Run:
+    """A session that the planner is to bring the design of; with planning.enabled false a run of one step.
+
+    A person approves either. Raises NoTaskModel, BadInstruction, NotPermitted.
+    """
+    for role in (RunRole.PLANNER, RunRole.IMPLEMENTER):
+        if workspace.config.role(role).model in {"", PLAYBOOK}:
+            raise NoTaskModel
+    if not workspace.config.planning.enabled:
+        return _run_without_planning(workspace, request, forge)
+    return workspace.planning.start(request, actor=actor, agent_brings=True, by_model=True, forge=forge)
+
+
+def plan_task(workspace: Workspace, request: str) -> SessionView | Run:
+    """Begun, and planned as far as a model can. Raises BadBrought, ModelFailed, and like `begin_task`."""
+    begun = begin_task(workspace, request, actor_at(workspace.person))
+    if isinstance(begun, Run):
+        return begun
+    planner = planner_of(workspace, by_model=True)
+    assert planner is not None  # noqa: S101  # a task has a model
+    return planner.bring(workspace.planning, begun.session_id)
+
+
+def _run_without_planning(workspace: Workspace, request: str, forge: ForgeTerms | None) -> Run:
+    words = request.strip()
+    if why := why_unfit(words, LONGEST_INSTRUCTION):
+        raise BadInstruction(why=why)
+    now = workspace.clock.now()
+    planned = PartsInput(
+        words,
+        goal=GoalUnderstanding(main_objective=title_of(words)),
+        project=workspace.code.gather(words).project,
+        language=language_of(words),
+    )
+    base = branch_of(workspace.places.root) or MAIN_BRANCH
+    names = RunNames(next_id(workspace), run_id(now, workspace.ids()), now, base)
+    plan = compile_run_plan(planned, names, RunWishes(timeout_sec=workspace.config.checks.timeout_sec))
+    return add_run(workspace, plan, "", words, by_model=True, forge=forge)

@@ -1,14 +1,22 @@
-"""A step of a run as a plan: what a role changed becomes one commit on the run's branch."""
+"""A step of a run as a plan: what a role changed becomes one commit on the run's branch.
+
+`StepChecks` tests the plan as it is now, after a review may have changed it: the files of the branch with the
+plan's own, at the project's path, in the sandbox of the roles.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ringi.errors import NotFound, UnfitSpecs
+from ringi.agents.sandbox import agent_sandbox, enclose
+from ringi.agents.state import SandboxContext
+from ringi.errors import NoSandbox, NotFound, UnfitSpecs
 from ringi.kernel.text import Text
 from ringi.ledger.event import Actor
 from ringi.ledger.subject import StepOf, requester_of_run
-from ringi.plans.check import add_checks
+from ringi.plans.check import CheckRunner, add_checks
 from ringi.plans.commit import outcome_of
 from ringi.plans.commit_message import step_message
 from ringi.plans.document import PlanDocument, PlanStatus, undone_at
@@ -17,8 +25,13 @@ from ringi.plans.from_difference import bytes_before, format_left_out, specs_of
 from ringi.plans.propose import set_specs
 from ringi.runs.document import Finding
 from ringi.tree.action_spec import PlannedChecks
-from ringi.tree.check_result import CheckResult
+from ringi.tree.check_result import CheckPhase, CheckResult
+from ringi.tree.commands import Invocation
+from ringi.tree.copy import Supervisor, WorkCopy
+from ringi.tree.copy_run import Enclosing, Files, ScratchCopies
+from ringi.tree.copy_steps import files_to
 from ringi.tree.difference import TreeDifference
+from ringi.tree.editable_installs import why_unreliable
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -66,7 +79,7 @@ def propose_step(workspace: Workspace, difference: TreeDifference, order: StepPl
     specs, basis = specs_of(difference, workspace.tree, rules_of(workspace), step=True)
     known = there.plan.get(order.plan_id)
     same = tuple(specs) == tuple(spec.base for spec in known.state.action_specs)
-    if not same or _decided_otherwise(known) or _tests_of(known) != order.tests:
+    if not same or _was_changed(known) or _tests_of(known) != order.tests:
         usual = workspace.checks
         after = tuple(dict.fromkeys([*usual.after, *order.checks_after]))
         checks = PlannedChecks(usual.before, after, usual.on_failure, order.tests)
@@ -87,7 +100,7 @@ def propose_step(workspace: Workspace, difference: TreeDifference, order: StepPl
     return there.plan.get(order.plan_id).plan.version
 
 
-def _decided_otherwise(document: PlanDocument) -> bool:
+def _was_changed(document: PlanDocument) -> bool:
     """The person sent it back or changed it: the same bytes again are another proposal."""
     return document.state.status is PlanStatus.PROPOSED or bool(document.state.amended_from)
 
@@ -130,3 +143,66 @@ def step_end(workspace: Workspace, plan_id: str) -> StepEnd | None:
         return StepEnd(outcome.commit)
     why = Text("it was undone") if outcome is None or outcome.commit else Text("{why}", why=outcome.last_line)
     return StepEnd(failed=why, rewritten=bool(outcome and outcome.rewritten))
+
+
+class StepChecks:
+    """`branch` is the folder in which the steps of the run are carried out.
+
+    Checks for real, before and after an execution, are handed on.
+    """
+
+    def __init__(
+        self,
+        workspace: SandboxContext,
+        branch: Path,
+        environment: Mapping[str, str],
+        timeout_sec: float,
+        for_real: CheckRunner,
+        on_progress: Callable[[Text], None] = lambda _: None,
+    ) -> None:
+        self._workspace = workspace
+        self._branch = branch
+        self._environment = environment
+        self._timeout_sec = timeout_sec
+        self._for_real = for_real
+        self._on_progress = on_progress
+
+    def uses_sandbox(self) -> bool:
+        try:
+            return agent_sandbox(self._workspace).bwrap is not None
+        except NoSandbox:
+            return False
+
+    def __call__(
+        self, commands: Sequence[str], files: Files, phase: CheckPhase, reviewer: int = 0
+    ) -> tuple[CheckResult, ...]:
+        if phase is not CheckPhase.DRY:
+            return self._for_real(commands, files, phase, reviewer)
+        workspace, inside = self._workspace, self.uses_sandbox()
+        results: list[CheckResult] = []
+        with ScratchCopies(
+            workspace.places,
+            self._environment,
+            carry=workspace.config.beside.carry,
+            files=files,
+            first=lambda copy: files_to(copy, copy.shadow.capture().tree, self._branch),
+            enclosing=self._enclosing,
+            doubt=why_unreliable(workspace.places.root, self._environment, sandboxed=inside),
+            keep_for=Supervisor.of(reviewer) if inside and reviewer else None,
+            on_progress=self._on_progress,
+        ) as copies:
+            for command in commands:
+                copy_run = copies.current()
+                self._on_progress(Text("running {command} …", command=command))
+                results.append(copy_run.check(command, self._timeout_sec, phase))
+                if not results[-1].passed:
+                    break
+        return tuple(results)
+
+    def _enclosing(self, copy: WorkCopy) -> Enclosing:
+        box = agent_sandbox(self._workspace)
+
+        def enclosing(invocation: Invocation) -> Invocation:
+            return enclose(self._workspace, copy, box, invocation, terminal=False)
+
+        return enclosing

@@ -72,7 +72,7 @@ def _one_test(context: RunContext, index: int, kind: str, command: str, number: 
     path = f"{step.outputs.log_prefix}.{kind}-{state.cycle + 1:02}-{number:02}.log"
     with context.files.log(path) as log:
 
-        def heard(data: bytes) -> None:
+        def on_output(data: bytes) -> None:
             log(data)
             context.hear(step.step_id, data)
 
@@ -81,7 +81,7 @@ def _one_test(context: RunContext, index: int, kind: str, command: str, number: 
         )
         spans, say = context.workspace.telemetry
         with spans.span(f"gate {kind}", {STEP_ID: step.step_id}, outward=True) as span:
-            evidence = context.bench.test(run, command, kind=kind, timeout_sec=timeout, log=heard)
+            evidence = context.bench.test(run, command, kind=kind, timeout_sec=timeout, log=on_output)
             if evidence.passed:
                 say(Component.EXECUTION, LogLevel.INFO, f"Step {step.step_id}: {kind} test passed")
             else:
@@ -145,7 +145,7 @@ def judge(context: RunContext, index: int) -> None:
         found += work.findings
     judged = with_step(run, index, attempts=attempts, findings=tuple(found))
     errors = [one for one in found if one.severity is Severity.ERROR]
-    if errors and context.again(index, judged, StopCode.REVIEW_FINDINGS, _listed(errors)):
+    if errors and context.again(index, judged, StopCode.REVIEW_FINDINGS, _list_findings(errors)):
         return
     _propose(context, index, judged)
 
@@ -174,7 +174,7 @@ def _propose(context: RunContext, index: int, run: Run) -> None:
     context.save(with_step(run, index, status=_S.PROPOSED, plan_version=version), f"{step.step_id}: proposed")
 
 
-def _listed(findings: Sequence[Finding]) -> str:
+def _list_findings(findings: Sequence[Finding]) -> str:
     places = (
         (f"{one.path}:{one.line}: " if one.line else f"{one.path}: ") if one.path else "" for one in findings
     )

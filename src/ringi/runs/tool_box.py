@@ -6,22 +6,36 @@ is approved with the step's diff, so they stay. A command has effects that no di
 asked in the middle of a turn, so run is not offered then.
 """
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, NamedTuple
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from ringi.agents.sandbox import agent_sandbox
 from ringi.agents.state import SandboxContext
+from ringi.config.keys import Config
 from ringi.engine.process import RUN
+from ringi.errors import NoExtra
+from ringi.kernel.process.environment import harmless
 from ringi.kernel.text import visible
-from ringi.runs.copy_commands import CopyCommands
-from ringi.runs.copy_files import failed
-from ringi.runs.copy_tools import CopyTools
+from ringi.models.configured import mask_of
+from ringi.runs.copy_files import failure
+from ringi.runs.copy_tools import CopyCommands, CopyTools
 from ringi.tools.effects import ErrorKind, FindingKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult, Tools
-from ringi.tools.rules import ToolRules, list_spellings, needs_approval, refusal, tool_named
+from ringi.tools.rules import ToolRules, effect_of, list_spellings, needs_approval, refusal, tool_named
 from ringi.tools.schema import mismatch
 from ringi.tree.copy import WorkCopy
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from ringi.tools.mcp_connection import McpServer
+    from ringi.tools.mcp_servers import McpServers
 
 _E = ErrorKind
 _MOST_BYTES: Final = 49_152
@@ -58,44 +72,48 @@ class ToolBox:
         self._mask = mask
 
     def list_tools(self) -> Sequence[ToolInfo]:
-        return [held.info for held in self._held().values()]
+        return [held.info for held in self._collect().values()]
 
     def rules(self) -> ToolRules:
         """For plans: a tool that is not offered is unknown to them."""
-        return self._rules._replace(known=tuple(self._held()))
+        return self._rules._replace(known=tuple(self._collect()))
 
     def check(self, name: str, arguments: Mapping[str, Any]) -> ToolResult | None:
         """What is wrong with a call, before anybody is asked about it; None if nothing is."""
-        found = self._found(name, arguments)
+        found = self._resolve(name, arguments)
         return found if isinstance(found, ToolResult) else None
 
     def call(self, name: str, arguments: Mapping[str, Any], timeout_sec: float) -> ToolResult:
-        found = self._found(name, arguments)
+        found = self._resolve(name, arguments)
         if isinstance(found, ToolResult):
             return found
         info, owner = found
         if info.effect is ToolEffect.OUTSIDE:
-            return failed(_E.NOT_ALLOWED, f"{info.name} waits for a person; it is not called by itself.")
-        return self._limited(owner.call(info.name, arguments, timeout_sec))
+            return failure(_E.NOT_ALLOWED, f"{info.name} waits for a person; it is not called by itself.")
+        return self._limit(owner.call(info.name, arguments, timeout_sec))
 
-    def _found(self, name: str, arguments: Mapping[str, Any]) -> _OwnedTool | ToolResult:
-        held = self._held()
+    def _resolve(self, name: str, arguments: Mapping[str, Any]) -> _OwnedTool | ToolResult:
+        held = self._collect()
         rules = self._rules._replace(known=tuple(held))
         kind, tool = refusal(name, rules), tool_named(name, rules)
         if kind is FindingKind.FORBIDDEN_TOOL:
-            return failed(_E.NOT_ALLOWED, f"{_shown(name)} is forbidden here. Do without it.")
+            return failure(_E.NOT_ALLOWED, f"{_display_name(name)} is forbidden here. Do without it.")
         if kind is not None or tool is None:
-            near = get_close_matches(_shown(name).lower(), list(held), _NAMED) or list(held)[:_MOST_NAMED]
-            return failed(_E.UNKNOWN_TOOL, f"There is no tool {_shown(name)}. There are: {', '.join(near)}.")
+            near = (
+                get_close_matches(_display_name(name).lower(), list(held), _NAMED) or list(held)[:_MOST_NAMED]
+            )
+            return failure(
+                _E.UNKNOWN_TOOL, f"There is no tool {_display_name(name)}. There are: {', '.join(near)}."
+            )
         found = held[tool]
         if tool != name and found.info.effect is not ToolEffect.READS:
             # Whoever recorded what it may change looked it up by the name.
-            return failed(_E.UNKNOWN_TOOL, f"There is no tool {_shown(name)}. Do you mean {tool}?")
-        if why := _unfit(arguments, found.info.schema):
-            return failed(_E.INVALID_ARGUMENTS, f"The arguments of {tool} do not fit: {why}.")
+            return failure(_E.UNKNOWN_TOOL, f"There is no tool {_display_name(name)}. Do you mean {tool}?")
+        if why := _why_unfit(arguments, found.info.schema):
+            return failure(_E.INVALID_ARGUMENTS, f"The arguments of {tool} do not fit: {why}.")
         return found
 
-    def _held(self) -> dict[str, _OwnedTool]:
+    def _collect(self) -> dict[str, _OwnedTool]:
         found: dict[str, _OwnedTool] = {}
         taken: set[str] = set()
         for info, owner in self._all():
@@ -107,7 +125,7 @@ class ToolBox:
             rules = self._rules._replace(known=(info.name,))
             if refusal(info.name, rules) is not None:
                 continue
-            if judged := self._judged(info, owner):
+            if judged := self._judge(info, owner):
                 found[info.name] = _OwnedTool(judged, owner)
         return found
 
@@ -116,7 +134,7 @@ class ToolBox:
             for info in owner.list_tools():
                 yield info, owner
 
-    def _judged(self, info: ToolInfo, owner: Tools) -> ToolInfo | None:
+    def _judge(self, info: ToolInfo, owner: Tools) -> ToolInfo | None:
         """As it is offered; None if it is not."""
         asks = needs_approval(info.name, self._rules)
         if owner in self._in_copy:
@@ -127,9 +145,9 @@ class ToolBox:
             return info._replace(effect=ToolEffect.OUTSIDE, parallel=False)
         return info
 
-    def _limited(self, result: ToolResult) -> ToolResult:
-        text, cut = _bounded(self._mask(_sound(result.text)))
-        message = self._mask(_sound(result.message))
+    def _limit(self, result: ToolResult) -> ToolResult:
+        text, cut = _cut(self._mask(_as_utf8(result.text)))
+        message = self._mask(_as_utf8(result.message))
         return result._replace(text=text, cut=result.cut or cut, message=message[:_LONGEST_MESSAGE])
 
 
@@ -148,7 +166,7 @@ def tool_box(
     return ToolBox([CopyTools(copy, commands)], servers, rules, mask)
 
 
-def _unfit(arguments: object, schema: Mapping[str, Any]) -> str:
+def _why_unfit(arguments: object, schema: Mapping[str, Any]) -> str:
     """What is wrong with the arguments; empty if nothing is."""
     if not isinstance(arguments, dict) or "" in arguments:  # what could not be read as one
         return "they must be one JSON object"
@@ -168,7 +186,7 @@ def _unfit(arguments: object, schema: Mapping[str, Any]) -> str:
     return str(mismatch(arguments, schema) or "")
 
 
-def _bounded(text: str) -> tuple[str, bool]:
+def _cut(text: str) -> tuple[str, bool]:
     lines = text.split("\n", _MOST_LINES)
     short = "\n".join(lines[:_MOST_LINES])
     data = short.encode()
@@ -177,10 +195,76 @@ def _bounded(text: str) -> tuple[str, bool]:
     return short, len(short) < len(text)
 
 
-def _sound(text: str) -> str:
+def _as_utf8(text: str) -> str:
     """Names of files need not be UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _shown(name: str) -> str:
+def _display_name(name: str) -> str:
     return visible(name)[:_LONGEST_NAME]
+
+
+def server_tools(config: Config, environment: Mapping[str, str], folder: Path) -> "McpServers":
+    """Servers that are started run in the folder: the workspace, or a copy of it. To be closed.
+
+    Nothing starts before a tool is listed or called. Raises NoExtra.
+    """
+    if find_spec("mcp") is None:
+        from ringi.kernel.process.installation import extending_command  # noqa: PLC0415  # few have servers
+
+        raise NoExtra(what="mcp_servers", extra="mcp", command=extending_command("mcp"))
+    from ringi.tools.mcp_servers import McpServers  # noqa: PLC0415  # as above
+
+    security = config.planning.security
+    rules = ToolRules((), security.allowed_tools, security.forbidden_tools, security.require_approval)
+    variables = {name: tuple(more.split()) for name, more in _pairs(config.mcp_environment).items()}
+    servers = [
+        _server(name, what, environment, variables.get(name, ()), folder)
+        for name, what in _pairs(config.mcp_servers).items()
+    ]
+
+    def judge(name: str, read_only: bool) -> "ToolEffect | None":
+        return effect_of(name, rules, read_only=read_only)
+
+    return McpServers(servers, judge, mask_of(config, environment, keep_lines=True))
+
+
+def outside_tools(
+    config: Config, environment: Mapping[str, str], folder: Path
+) -> "Callable[[], McpServers] | None":
+    """None if no server is configured."""
+    return partial(server_tools, config, environment, folder) if config.mcp_servers else None
+
+
+def _pairs(items: tuple[str, ...]) -> dict[str, str]:
+    return {name: rest.strip() for name, _, rest in (item.partition(":") for item in items)}
+
+
+def token_variable(server: str) -> str:
+    return f"RINGI_MCP_{server.upper().replace('-', '_')}_TOKEN"
+
+
+def _server(
+    name: str, what: str, environment: Mapping[str, str], more: tuple[str, ...], folder: Path
+) -> "McpServer":
+    from ringi.tools.mcp_child import Program  # noqa: PLC0415  # as above
+    from ringi.tools.mcp_connection import McpServer  # noqa: PLC0415  # as above
+
+    if what.startswith(("http://", "https://")):
+        return McpServer(name, url=what, http=partial(_http, what, token_variable(name), environment))
+    passed = {**harmless(environment, more), "PWD": str(folder)}
+    return McpServer(name, Program(tuple(shlex.split(what)), folder, passed))
+
+
+def _http(url: str, variable: str, environment: Mapping[str, str], most_bytes: int) -> "httpx2.AsyncClient":
+    from ringi.kernel.process.network import is_here  # noqa: PLC0415  # as above
+    from ringi.models.http_backend import client  # noqa: PLC0415  # as above
+
+    token = environment.get(variable, "")
+    parts = urlsplit(url)
+    if token and parts.scheme == "http" and not is_here(parts.hostname or ""):
+        raise ValueError(f"{variable} is not sent over plain HTTP: use an https address")
+    if not token.isprintable() or not token.isascii():
+        raise ValueError(f"{variable} holds characters that no token has")
+    credentials = {"Authorization": f"Bearer {token}"} if token else {}
+    return client(url, environment, credentials, most_bytes)

@@ -38,9 +38,9 @@ def undo_run(workspace: Workspace, run_id: str) -> Undone:
         )
     tip = branch.tip() if branch.is_made else branch.of.tip
     delete_branch(workspace.places.root, branch.of._replace(tip=tip))
-    run = _cancelled(workspace, run)
+    run = _cancel(workspace, run)
     branch.remove()
-    _mark(workspace, run)
+    _mark_run(workspace, run)
     return Undone(run.work_branch)
 
 
@@ -49,15 +49,15 @@ def mark_undone(workspace: Workspace, run_id: str) -> bool:
     run = workspace.store.runs.get(run_id)
     if any(_stands(workspace, step.plan_id) for step in run.steps):
         return False
-    _mark(workspace, _cancelled(workspace, run))
+    _mark_run(workspace, _cancel(workspace, run))
     return True
 
 
-def _cancelled(workspace: Workspace, run: Run) -> Run:
+def _cancel(workspace: Workspace, run: Run) -> Run:
     return run if run.phase in OVER else cancel_run(workspace, run.run_id)
 
 
-def _mark(workspace: Workspace, run: Run) -> None:
+def _mark_run(workspace: Workspace, run: Run) -> None:
     event = NewEvent(EventKind.RUN_UNDONE, actor_at(workspace.person), run.work_branch)
     with workspace.store.transaction() as transaction:
         transaction.runs.save(replace(run, undone=True), event)

@@ -13,9 +13,8 @@ from ringi.kernel.text import COMMIT_SHOWN, GRANT_SHOWN, Text, moment
 from ringi.plans.words import age, format_reused
 from ringi.runs import machine
 from ringi.runs.criteria import CriterionResult, criteria, results_of, summary
-from ringi.runs.document import Evidence, Finding, Run, StepState
-from ringi.runs.offered import Offer
-from ringi.runs.report import cost, duration, phase_of, phases, status_of, unseen
+from ringi.runs.document import Evidence, Finding, Offer, Run, StepState
+from ringi.runs.report import cost, duration, phase_of, phases, status_of, steps_nobody_saw
 
 MARKS: Final = {
     StepStatus.WAITING: "·",
@@ -53,7 +52,7 @@ def phase_now(run: Run, *, working: bool = False) -> Text:
 def _is_cut_off(run: Run) -> bool:
     """It is under way, and nobody works on it."""
     under_way = run.phase in {RunPhase.EXECUTING, RunPhase.INTEGRATING}
-    return under_way and not run.undone and not machine.paused(run)
+    return under_way and not run.undone and not machine.is_paused(run)
 
 
 def with_progress(phase: Text, done: int, count: int) -> Text:
@@ -69,19 +68,19 @@ def head_lines(run: Run, *, working: bool = False) -> Iterator[Line]:
     if run.work_branch:
         yield prose(Text("branch {branch}", branch=run.work_branch), Style.FAINT, indent=2)
     if run.offer:
-        yield from _offered(run.run_id, run.offer, over=run.phase in OVER)
+        yield from _offer_lines(run.run_id, run.offer, over=run.phase in OVER)
     if run.planning_session_id:
         yield prose(Text("from {session}", session=run.planning_session_id), Style.FAINT, indent=2)
 
 
-def _offered(run_id: str, offer: Offer, *, over: bool) -> Iterator[Line]:
+def _offer_lines(run_id: str, offer: Offer, *, over: bool) -> Iterator[Line]:
     if offer.url:
         yield prose(Text("review: {url}", url=offer.url), Style.FAINT, indent=2)
     if offer.left and over:  # else it is why the run has stopped
-        yield from left_lines(run_id, offer)
+        yield from remainder_lines(run_id, offer)
 
 
-def left_lines(run_id: str, offer: Offer) -> Iterator[Line]:
+def remainder_lines(run_id: str, offer: Offer) -> Iterator[Line]:
     """What the forge does not know yet."""
     yield prose(offer.why_left, Style.WARNING, indent=2, mark="! ")
     yield step(f"ringi continue {run_id}", indent=2)
@@ -122,30 +121,30 @@ def step_facts(state: StepState, status: Text) -> Iterator[Text]:
     if state.grant:
         yield Text("standing approval {grant}", grant=state.grant[:GRANT_SHOWN])
     if state.tree and state.tree != state.base_tree:
-        yield changed(state)
+        yield describe_size(state)
     if found := results_of(state):
-        yield tests(found)
+        yield describe_tests(found)
     if state.changed_since_tested:
         yield Text("changed since it was tested")
     if state.findings:
-        yield opinions(state.findings)
+        yield count_findings(state.findings)
     if state.cycle:
         yield Text("try {number}", number=state.cycle + 1)
 
 
-def changed(state: StepState) -> Text:
+def describe_size(state: StepState) -> Text:
     lines = Text("1 line", "{count} lines", count=state.lines)
     return Text("1 file, {lines}", "{count} files, {lines}", count=state.files, lines=lines)
 
 
-def tests(found: Sequence[Evidence]) -> Text:
+def describe_tests(found: Sequence[Evidence]) -> Text:
     failed = [one for one in found if not one.passed]
     if failed:
         return Text("{command} failed", command=failed[0].command)
     return Text("tests: exit code 0")
 
 
-def opinions(findings: Sequence[Finding]) -> Text:
+def count_findings(findings: Sequence[Finding]) -> Text:
     return Text("1 finding of a machine", "{count} findings of a machine", count=len(findings))
 
 
@@ -158,7 +157,7 @@ def finding_line(one: Finding, indent: int) -> Line:
     )
 
 
-def spent_line(run: Run) -> Line | None:
+def cost_line(run: Run) -> Line | None:
     spent = run.spent
     parts = [Text("worked for {time}", time=duration(spent.seconds))] if spent.seconds else []
     if spent.input_tokens or spent.output_tokens or spent.dollars:
@@ -243,19 +242,19 @@ def run_lines(
         from ringi.runs.revision_view import revision_lines  # noqa: PLC0415  # planning: most screens show none
 
         yield from revision_lines(processes)
-    if (spent := spent_line(run)) is not None:
+    if (spent := cost_line(run)) is not None:
         yield spent
     if (by_phase := phases(run)) is not None:
         yield prose(Text("tokens: {phases}", phases=by_phase), Style.FAINT, indent=2)
     if plan and run.phase is RunPhase.COMPLETED:
         yield from criteria_lines(criteria(run, plan))
-        yield from () if run.undone else unseen_lines(run)
+        yield from () if run.undone else nobody_saw_lines(run)
     if not working:
         yield from stop_lines(run)
 
 
-def unseen_lines(run: Run) -> Iterator[Line]:
-    found = unseen(run)
+def nobody_saw_lines(run: Run) -> Iterator[Line]:
+    found = steps_nobody_saw(run)
     if found:
         names = ", ".join(one.step_id for one in found)
         yield prose(

@@ -30,9 +30,9 @@ from ringi.models.prompt import (
 )
 from ringi.models.usage import Purpose, TokenUsage
 from ringi.sessions import operations
-from ringi.sessions.design import CheckedDesign, checked, is_outside, plain_line, plain_path
+from ringi.sessions.design import CheckedDesign, check_design, is_outside, plain_line, plain_path
 from ringi.sessions.document import AgentPending, DecisionPending, Pending, QuestionPending, StoredSession
-from ringi.sessions.model import project_of, spent_on, summarised, with_context
+from ringi.sessions.model import add_usage, apply_summary, project_of, with_context
 from ringi.sessions.operations import SessionState, pending, questions_left, state_of
 from ringi.sessions.save import call_entry, log_phase, save
 
@@ -68,14 +68,14 @@ def bring(
 ) -> StoredSession:
     """All of it or nothing. Raises BadBrought."""
     before = state_of(stored)
-    step = _InputStep(workspace, with_context(workspace, before).knowing(model=by.who), brought)
+    step = _InputStep(workspace, with_context(workspace, before).with_facts(model=by.who), brought)
     step.take()
     if step.faults:
         raise BadBrought(what=_WHAT, why=in_words(step.faults))
     purpose = step.done[0] if step.done else due.purpose
-    state = step.state.knowing(model=by.who)
+    state = step.state.with_facts(model=by.who)
     if by.used.requests or by.used.reused:
-        state = spent_on(state, Purpose.REVIEW, by.used)
+        state = add_usage(state, Purpose.REVIEW, by.used)
     phase = log_phase(purpose, stored.session.status)
     said = Exchange("", codec.canonical(brought).decode())
     call = LoggedCall(purpose, by.who, by.used, (said,), before.facts.model)
@@ -109,7 +109,7 @@ class _InputStep:
 
     def take(self) -> None:
         self._find()
-        design = self._checked_design()
+        design = self._check_design()
         while isinstance(now := pending(self.state), AgentPending):
             if self._left.isdisjoint(_TAKES[now.purpose]):
                 break
@@ -123,7 +123,7 @@ class _InputStep:
             case Purpose.DISCOVERY:
                 self._left.discard("questions")
                 found = NewQuestions(self._brought.questions or ())
-                self.state = operations.questioned(self.state, found, self._now)
+                self.state = operations.set_questions(self.state, found, self._now)
             case Purpose.DESIGN if "questions" in self._left:
                 self._left.discard("questions")
                 self._ask_further()
@@ -136,7 +136,7 @@ class _InputStep:
             case _:
                 self._left.discard("design")
                 if design is not None and self._brought.design is not None and not self.faults:
-                    self.state = summarised(self.state, self._brought.design.summary, design, self._now)
+                    self.state = apply_summary(self.state, self._brought.design.summary, design, self._now)
 
     def _fault(self, path: str, why: Text) -> None:
         self.faults.append(Fault(path, why))
@@ -145,16 +145,16 @@ class _InputStep:
         """Adds the findings, each with the place that it is about."""
         found, known = self._brought.findings, self.state.facts.findings
         for number, one in enumerate(found):
-            if why := self._misplaced(one):
+            if why := self._why_misplaced(one):
                 self._fault(below("$.findings", number), why)
-        findings = tuple(dict.fromkeys([*known, *map(_placed, found)]))
+        findings = tuple(dict.fromkeys([*known, *map(_render_finding, found)]))
         if len(findings) > MOST_FINDINGS:
             why = Text("a session has room for {most} findings, {count} are left", most=MOST_FINDINGS,
                        count=MOST_FINDINGS - len(known))  # fmt: skip
             self._fault("$.findings", why)
-        self.state = self.state.knowing(findings=findings)
+        self.state = self.state.with_facts(findings=findings)
 
-    def _misplaced(self, one: BroughtFinding) -> Text | None:
+    def _why_misplaced(self, one: BroughtFinding) -> Text | None:
         has, path = self._workspace.code.has, plain_path(one.path)
         if not one.finding.strip():
             return Text("it is empty")
@@ -168,11 +168,11 @@ class _InputStep:
             return Text("{path} has no line {line}", path=path, line=max(one.line, one.end))
         return None
 
-    def _checked_design(self) -> CheckedDesign | None:
+    def _check_design(self) -> CheckedDesign | None:
         """Compared with the project even if it is not due: everything wrong is told at once."""
         if self._brought.design is None:
             return None
-        result = checked(self._brought.design, project_of(self._workspace, self.state))
+        result = check_design(self._brought.design, project_of(self._workspace, self.state))
         named = {target.path for target in result.design.target_paths}
         for one in result.wrong:
             if one not in named:
@@ -198,7 +198,7 @@ class _InputStep:
             self._fault("$.questions", why)
             return
         before = self.state.session.questions
-        self.state = operations.designed(self.state, NewDecisions((), questions), self._now)
+        self.state = operations.set_decisions(self.state, NewDecisions((), questions), self._now)
         if self.state.session.questions == before:
             self._fault("$.questions", Text("they were asked before"))
 
@@ -209,11 +209,11 @@ class _InputStep:
                 self._fault(
                     below("$.decisions", number), Text("nothing was decided yet that it could replace")
                 )
-        self._bound(found)
+        self._limit_new(found)
         new = tuple(NewDecision(one.topic, one.options) for one in found)
-        self.state = operations.designed(self.state, NewDecisions(new), self._now)
+        self.state = operations.set_decisions(self.state, NewDecisions(new), self._now)
 
-    def _bound(self, new: tuple[BroughtDecision, ...]) -> None:
+    def _limit_new(self, new: tuple[BroughtDecision, ...]) -> None:
         if len(new) > MOST_DECISIONS:
             self._fault("$.decisions", Text("at most {most} new ones at once", most=MOST_DECISIONS))
 
@@ -228,7 +228,7 @@ class _InputStep:
                 why = Text("{id} is none of the decisions: {known}", id=id_, known=", ".join(known))
                 self._fault(path, why)
         added = tuple(one for one in found if not one.id)
-        self._bound(added)
+        self._limit_new(added)
         revision = NewRevision(
             tuple(
                 ChangedDecision(id=one.id, topic=one.topic, options=one.options) for one in found if one.id
@@ -236,7 +236,7 @@ class _InputStep:
             tuple(NewDecision(one.topic, one.options) for one in added),
             brought.dropped,
         )
-        self.state = operations.revised(self.state, revision, self._now)
+        self.state = operations.revise_decisions(self.state, revision, self._now)
 
     def _unfitting(self, now: Pending) -> Iterator[Fault]:
         """What was brought too early, or nothing at all."""
@@ -273,7 +273,7 @@ def _where(design: NewSummary, part: str, name: str) -> str:
     return f"$.design.{part}"
 
 
-def _placed(one: BroughtFinding) -> str:
+def _render_finding(one: BroughtFinding) -> str:
     words = plain_line(one.finding)
     if not one.path.strip():
         return words

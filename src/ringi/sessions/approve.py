@@ -22,7 +22,7 @@ from ringi.models.budget import count_planning
 from ringi.sessions import operations
 from ringi.sessions.document import HANDED_ON, PlanningSession, StoredSession
 from ringi.sessions.operations import ENDED, state_of
-from ringi.sessions.save import kept, settled
+from ringi.sessions.save import prepare_save, save_with_retries
 
 if TYPE_CHECKING:
     from ringi.app.store import Store
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ringi.runs.document import Run
 
 
-def enhanced_instruction(session: PlanningSession) -> str:
+def build_enhanced_instruction(session: PlanningSession) -> str:
     """Without skipped questions."""
     requirements = "\n".join(
         f"- {_within(question.question)}\n{ANSWER}{_within(question.answer)}"
@@ -43,7 +43,7 @@ def enhanced_instruction(session: PlanningSession) -> str:
         for decision in session.decisions
         if decision.selected
     )
-    return Instruction(session.instruction, requirements, decisions, session.design_summary or "").written()
+    return Instruction(session.instruction, requirements, decisions, session.design_summary or "").render()
 
 
 def _within(words: str) -> str:
@@ -55,7 +55,9 @@ def subject_of(workspace: Workspace, stored: StoredSession) -> bytes:
     """The bytes that the person approves."""
     session, workspace_id = stored.session, workspace.store.workspace_id()
     plan, forge = _plan_of(stored), stored.facts.forge
-    return codec.canonical(of_session(session, workspace_id, enhanced_instruction(session), plan, forge))
+    return codec.canonical(
+        of_session(session, workspace_id, build_enhanced_instruction(session), plan, forge)
+    )
 
 
 def _plan_of(stored: StoredSession) -> RunPlan:
@@ -89,7 +91,7 @@ def approve(workspace: Workspace, stored: StoredSession, approver: str, proof: P
     run = workspace.store.runs.waiting(
         plan,
         session.session_id,
-        enhanced_instruction(session),
+        build_enhanced_instruction(session),
         now,
         facts.created_by,
         forge=facts.forge,
@@ -97,7 +99,7 @@ def approve(workspace: Workspace, stored: StoredSession, approver: str, proof: P
         planned=count_planning(facts.usage),
         by_model=facts.by_model,
     )
-    state, entries = settled(workspace, operations.approved(state_of(stored), run.run_id, now), ())
+    state, entries = prepare_save(workspace, operations.approve(state_of(stored), run.run_id, now), ())
 
     def saving(transaction: Store) -> StoredSession:
         last = transaction.last_hash()
@@ -109,7 +111,7 @@ def approve(workspace: Workspace, stored: StoredSession, approver: str, proof: P
         transaction.runs.add(run, NewEvent(EventKind.RUN_CREATED, Actor.SYSTEM, session.session_id), plan)
         return made
 
-    return kept(workspace, saving)
+    return save_with_retries(workspace, saving)
 
 
 def covering(workspace: Workspace, session: PlanningSession) -> Approval | None:
@@ -135,7 +137,7 @@ def covering(workspace: Workspace, session: PlanningSession) -> Approval | None:
 
 def cancel(workspace: Workspace, stored: StoredSession, actor: Actor) -> StoredSession:
     """Also cancels an approved session and its run, as long as the run has not begun."""
-    state, entries = settled(workspace, operations.cancelled(state_of(stored)), ())
+    state, entries = prepare_save(workspace, operations.cancel(state_of(stored)), ())
 
     def saving(transaction: Store) -> StoredSession:
         # Inside the transaction, so that nobody starts it meanwhile.
@@ -148,7 +150,7 @@ def cancel(workspace: Workspace, stored: StoredSession, actor: Actor) -> StoredS
             transaction.runs.save(ended, NewEvent(EventKind.RUN_CANCELLED, actor))
         return made
 
-    return kept(workspace, saving)
+    return save_with_retries(workspace, saving)
 
 
 def _waiting_run(workspace: Workspace, session: PlanningSession) -> Run | None:

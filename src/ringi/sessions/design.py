@@ -50,7 +50,7 @@ class CheckedDesign(NamedTuple):
     """Paths that should exist, and commands, but they do not."""
 
 
-def checked(found: NewSummary, project: KnownProject) -> CheckedDesign:
+def check_design(found: NewSummary, project: KnownProject) -> CheckedDesign:
     design = Design(
         acceptance_criteria=tuple(map(_criterion, found.acceptance_criteria)),
         assumptions=_lines(found.assumptions),
@@ -58,10 +58,10 @@ def checked(found: NewSummary, project: KnownProject) -> CheckedDesign:
         open_points=_lines(found.open_points),
     )
     targets = NewTargets(found.target_paths, found.test_commands, found.steps)
-    return corrected(CheckedDesign(design), targets, project)
+    return correct_design(CheckedDesign(design), targets, project)
 
 
-def corrected(before: CheckedDesign, found: NewTargets, project: KnownProject) -> CheckedDesign:
+def correct_design(before: CheckedDesign, found: NewTargets, project: KnownProject) -> CheckedDesign:
     """With other paths, commands and steps; an empty list corrects nothing."""
     named = {_existing(plain_path(one.path), project): one for one in found.target_paths if one.path.strip()}
     steps = tuple(_step(one, project) for one in found.steps)
@@ -128,7 +128,7 @@ def is_outside(path: str) -> bool:
     return path.startswith(("/", "../")) or path in {"..", "."}
 
 
-def marked(result: CheckedDesign, language: Language) -> Design:
+def mark_wrong_parts(result: CheckedDesign, language: Language) -> Design:
     """What is still wrong is said: a missing file is a new one, a command that does not work is left out."""
     design, wrong = result
     say = in_language(language)
@@ -148,18 +148,20 @@ def marked(result: CheckedDesign, language: Language) -> Design:
     return _within_targets(kept)
 
 
-def rendered(summary: str, design: Design, decisions: Sequence[DecisionPoint], facts: SessionFacts) -> str:
+def render_design(
+    summary: str, design: Design, decisions: Sequence[DecisionPoint], facts: SessionFacts
+) -> str:
     """The whole design as Markdown: a person approves exactly this text."""
     say = in_language(facts.language)
     sections = [
-        [line for one in decisions for line in _decided(one, summary)],
-        [say(_told(one)) for one in design.acceptance_criteria],
-        [_named(one, say) for one in design.target_paths],
+        [line for one in decisions for line in _decision_lines(one, summary)],
+        [say(_describe_criterion(one)) for one in design.acceptance_criteria],
+        [_render_path(one, say) for one in design.target_paths],
         [f"`{command}`" for command in design.test_commands],
         design.assumptions,
         design.out_of_scope,
         design.open_points,
-        list(map(say, _brought(facts))),
+        list(map(say, _origin_lines(facts))),
     ]
     parts = [_HEADING + say(title) + "\n" + "\n".join(f"- {line}" for line in lines)
              for title, lines in zip(_TITLES, sections, strict=True) if lines]  # fmt: skip
@@ -187,14 +189,14 @@ def summary_alone(text: str, language: Language) -> str:
     return text[: min((end for end in ends if end >= 0), default=len(text))]
 
 
-def _decided(decision: DecisionPoint, summary: str) -> Iterator[str]:
+def _decision_lines(decision: DecisionPoint, summary: str) -> Iterator[str]:
     """What the chosen option means, unless the summary says it."""
     option = decision.selected
     if option is not None and option.description and option.description not in summary:
         yield plain_line(f"{decision.topic}: {option.name}. {option.description}")
 
 
-def _brought(facts: SessionFacts) -> Iterator[Text]:
+def _origin_lines(facts: SessionFacts) -> Iterator[Text]:
     if facts.agent_brings and facts.model.startswith(CACHE):
         yield Text("This design was approved before, for a similar request.")
     elif facts.agent_brings:
@@ -204,11 +206,11 @@ def _brought(facts: SessionFacts) -> Iterator[Text]:
         yield Text("Found, not checked: {finding}", finding=finding)
 
 
-def _told(one: Criterion) -> Text:
+def _describe_criterion(one: Criterion) -> Text:
     return Text("Given {given}; when {when}; then {then}", given=one.given, when=one.when, then=one.then)
 
 
-def _named(target: TargetPath, say: Callable[[Text], str]) -> str:
+def _render_path(target: TargetPath, say: Callable[[Text], str]) -> str:
     return say(Text("{path} (new)", path=f"`{target.path}`")) if target.new else f"`{target.path}`"
 
 

@@ -40,7 +40,7 @@ class SessionFiles:
             return
         with self._agent.folder(*SESSIONS) as folder:
             names = {name for name in self._fs.names(folder) if not name.startswith(".")}
-        newest, older = self._parted(ledger)
+        newest, older = self._split_by_age(ledger)
         for session_id in newest if not names else newest & {*changed, *missed}:
             stored = changed.get(session_id)
             if stored is None or ledger.sessions.revision(session_id) != stored.revision:
@@ -50,7 +50,7 @@ class SessionFiles:
             self._write(stored.session)
         self._drop(older)
 
-    def _parted(self, ledger: Store) -> tuple[set[str], set[str]]:
+    def _split_by_age(self, ledger: Store) -> tuple[set[str], set[str]]:
         """The newest, and those too old to have files."""
         ids = ledger.sessions.ids()
         border = max(0, len(ids) - self._most)
@@ -63,15 +63,15 @@ class SessionFiles:
                 self._agent.drop(SESSIONS, [name])
 
     def write_all(self, ledger: Store) -> None:
-        newest, older = self._parted(ledger)
+        newest, older = self._split_by_age(ledger)
         self._drop(older)
         for session_id in newest:
             self._write(ledger.sessions.get(session_id).session)
             logs = _logs(ledger, session_id)
-            if not logs and not self._agent.differing((*LOGS, session_id), _expected(logs)):
+            if not logs and not self._agent.differing((*LOGS, session_id), _with_missing(logs)):
                 continue
             with self._agent.folder(*LOGS, session_id) as folder:
-                for name, data in _expected(logs).items():
+                for name, data in _with_missing(logs).items():
                     if data is not None:
                         publish(folder, name, data)
                     else:
@@ -80,7 +80,7 @@ class SessionFiles:
                             self._fs.remove(folder, name)
 
     def places(self, ledger: Store, only: str = "") -> Iterator[Place]:
-        newest, older = self._parted(ledger)
+        newest, older = self._split_by_age(ledger)
         there = {name.removesuffix(_JSON) for name in (*self.names(), *self._agent.names(LOGS))}
         for session_id in [only] if only else sorted(newest | (older & there)):
             expected: dict[Folder, Callable[[], Expected]] = {
@@ -128,7 +128,7 @@ def _logs(ledger: Store, session_id: str) -> dict[str, bytes]:
     return {name: data for name, data in found.items() if data}
 
 
-def _expected(logs: Mapping[str, bytes]) -> dict[str, bytes | None]:
+def _with_missing(logs: Mapping[str, bytes]) -> dict[str, bytes | None]:
     return {log_name(phase): logs.get(log_name(phase)) for phase in LOG_PHASES}
 
 
@@ -137,7 +137,7 @@ def _session_file(ledger: Store, session_id: str) -> Expected:
 
 
 def _log_files(ledger: Store, session_id: str) -> Expected:
-    return _expected(_logs(ledger, session_id))
+    return _with_missing(_logs(ledger, session_id))
 
 
 def _append(ledger: Store, folder: int, session_id: str, phase: SessionStatus) -> None:

@@ -2,14 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.errors import BadDocument
 from ringi.kernel import codec
 from ringi.kernel.problems import Fault
 from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session_id, short
 from ringi.sessions.document import PlanningSession, Role, SessionFacts, SessionStatus
-from ringi.sessions.operations import APPROVED_WORDS, LONGEST_INSTRUCTION, SessionState, put_right, unfit
+from ringi.sessions.operations import (
+    APPROVED_WORDS,
+    LONGEST_INSTRUCTION,
+    SessionState,
+    repair_position,
+    why_unfit,
+)
 
 
 def read_session(data: bytes, what: str) -> PlanningSession:
@@ -20,10 +26,10 @@ def read_session(data: bytes, what: str) -> PlanningSession:
     return session
 
 
-def taken(session: PlanningSession) -> SessionState:
+def import_state(session: PlanningSession) -> SessionState:
     """Approvals in the file do not count, because anybody can write it."""
     approved = session.status is SessionStatus.APPROVED
-    state = SessionState(session, _facts_of(session)).with_(
+    state = SessionState(session, _facts_of(session)).with_session(
         status=SessionStatus.REVIEW if approved else session.status,
         planner_session_id=None,
         # The logs belong to the session that the file was exported from.
@@ -31,10 +37,10 @@ def taken(session: PlanningSession) -> SessionState:
         design_log_path=None,
         review_log_path=None,
     )
-    return put_right(state)
+    return repair_position(state)
 
 
-def changes(file: PlanningSession, session: PlanningSession) -> Iterator[Text]:
+def describe_changes(file: PlanningSession, session: PlanningSession) -> Iterator[Text]:
     """How the session differs from the file."""
     if file.session_id != session.session_id:
         name = short(session.session_id)
@@ -60,12 +66,12 @@ def _facts_of(session: PlanningSession) -> SessionFacts:
     ]
     return SessionFacts(
         language=language_of(session.instruction),
-        designed=_designed(session),
+        designed=_has_design(session),
         feedback=tuple(rejects[-session.reject_count :]) if session.reject_count else (),
     )
 
 
-def _designed(session: PlanningSession) -> bool:
+def _has_design(session: PlanningSession) -> bool:
     """Whether its decision points are current: each has a choice, none is from before a rejection."""
     decisions = session.decisions
     chosen = all(decision.selected for decision in decisions)
@@ -79,7 +85,7 @@ def session_faults(session: PlanningSession) -> Iterator[Fault]:
         yield Fault("$.sessionId", Text("{id} is no id of a planning session", id=session.session_id[:80]))
     if not session.instruction.strip():
         yield Fault("$.instruction", Text("it has no instruction"))
-    elif why := unfit(session.instruction, LONGEST_INSTRUCTION):
+    elif why := why_unfit(session.instruction, LONGEST_INSTRUCTION):
         yield Fault("$.instruction", why)
     lists = {
         "$.questions": [question.id for question in session.questions],

@@ -35,14 +35,14 @@ from ringi.sessions import operations
 from ringi.sessions.design import (
     CheckedDesign,
     KnownProject,
-    checked,
-    corrected,
-    marked,
-    rendered,
+    check_design,
+    correct_design,
+    mark_wrong_parts,
+    render_design,
     without_lines,
 )
 from ringi.sessions.document import OpenCall, SessionStatus, StoredSession, WorkPending
-from ringi.sessions.operations import SessionState, pending, put_right, state_of
+from ringi.sessions.operations import SessionState, pending, repair_position, state_of
 from ringi.sessions.prompts import KINDS, prompt_for
 from ringi.sessions.save import call_entry, log_path, log_phase, save
 
@@ -53,20 +53,20 @@ if TYPE_CHECKING:
 def work(workspace: Workspace, stored: StoredSession, on_progress: OnProgress) -> StoredSession:
     """Works until it is a person's turn; saves each result at once."""
     session_id = stored.session.session_id
-    stored = righted(workspace, stored)
+    stored = repair(workspace, stored)
     if session_id in workspace.open_calls:
         with workspace.working_on(session_id):
-            stored = _counted(workspace, workspace.store.sessions.get(session_id))
+            stored = _count_open_call(workspace, workspace.store.sessions.get(session_id))
     while isinstance(pending(state_of(stored)), WorkPending):
         # First, so that without a model the session stays as it is.
         model = workspace.model()
         with workspace.working_on(session_id):
             # Another process may have done the work while this one waited, or died over it.
-            stored = righted(workspace, _counted(workspace, workspace.store.sessions.get(session_id)))
+            stored = repair(workspace, _count_open_call(workspace, workspace.store.sessions.get(session_id)))
             due = pending(state_of(stored))
             if isinstance(due, WorkPending):
                 if not stored.facts.usage.requests:
-                    Phases(workspace.telemetry).started(short(session_id))
+                    Phases(workspace.telemetry).log_start(short(session_id))
                 with workspace.telemetry.spans.root("ringi.plan", session_id, _about(session_id)):
                     stored = _ModelTurn(workspace, stored, model, on_progress).take(due.purpose)
     return stored
@@ -78,14 +78,14 @@ def _about(session_id: str) -> dict[str, Value]:
 
 def resume(workspace: Workspace, stored: StoredSession) -> StoredSession:
     """Continues in the phase in which it failed, after repairing the session."""
-    return _saved(workspace, stored, operations.resumed(state_of(stored)))
+    return _save_changes(workspace, stored, operations.resume(state_of(stored)))
 
 
-def righted(workspace: Workspace, stored: StoredSession) -> StoredSession:
-    return _saved(workspace, stored, put_right(state_of(stored)))
+def repair(workspace: Workspace, stored: StoredSession) -> StoredSession:
+    return _save_changes(workspace, stored, repair_position(state_of(stored)))
 
 
-def _counted(workspace: Workspace, stored: StoredSession) -> StoredSession:
+def _count_open_call(workspace: Workspace, stored: StoredSession) -> StoredSession:
     """With a call whose process ended before its answer was saved."""
     session_id = stored.session.session_id
     data = workspace.open_calls.get(session_id)
@@ -97,20 +97,20 @@ def _counted(workspace: Workspace, stored: StoredSession) -> StoredSession:
             phase = log_phase(open_.purpose, stored.session.status)
             call = LoggedCall(open_.purpose, open_.model, open_.usage, end="interrupted")
             state = state_of(stored)
-            state = spent_on(state, open_.purpose, open_.usage)
+            state = add_usage(state, open_.purpose, open_.usage)
             event = NewEvent(EventKind.SESSION_PREPARED, Actor.SYSTEM, "interrupted")
             stored = save(workspace, stored, state, event, [call_entry(workspace, phase, call)])
     workspace.open_calls.pop(session_id, None)
     return stored
 
 
-def spent_on(state: SessionState, purpose: Purpose, usage: TokenUsage) -> SessionState:
+def add_usage(state: SessionState, purpose: Purpose, usage: TokenUsage) -> SessionState:
     facts, asked = state.facts, str(purpose)
     by = {**facts.usage_by, asked: facts.usage_by.get(asked, TokenUsage()).plus(usage)}
-    return state.knowing(usage=facts.usage.plus(usage), usage_by=by)
+    return state.with_facts(usage=facts.usage.plus(usage), usage_by=by)
 
 
-def _saved(workspace: Workspace, stored: StoredSession, state: SessionState) -> StoredSession:
+def _save_changes(workspace: Workspace, stored: StoredSession, state: SessionState) -> StoredSession:
     """Saves the session if it changed."""
     if state == state_of(stored):
         return stored
@@ -126,7 +126,7 @@ def with_context(workspace: Workspace, state: SessionState) -> SessionState:
     gathered = code.gather(state.session.instruction)
     # Nothing is left to ask for.
     read_in = tuple(_ROUNDS) if gathered.whole else facts.read_in
-    return state.knowing(
+    return state.with_facts(
         context=gathered.context.text,
         project=gathered.project,
         snapshot=gathered.snapshot,
@@ -154,7 +154,7 @@ def _with_named(workspace: Workspace, state: SessionState) -> SessionState:
         return state
     named = pages_of(code.gather(words, tokens=0, limit=MOST_FILES).project.found, names)
     files = tuple(dict.fromkeys([*facts.files, *named]))[:MOST_FILES]
-    return state if files == facts.files else state.knowing(files=files, code=code.read(files))
+    return state if files == facts.files else state.with_facts(files=files, code=code.read(files))
 
 
 class NextPrompt(NamedTuple):
@@ -166,16 +166,16 @@ class NextPrompt(NamedTuple):
 
 def next_prompt(workspace: Workspace, state: SessionState) -> NextPrompt | None:
     """What the model would be asked now; None if it is somebody else's turn."""
-    state = operations.resumed(state)
+    state = operations.resume(state)
     due = pending(state)
     if not isinstance(due, WorkPending):
         return None
     model = workspace.model()
-    state, purpose = _asked(workspace, state, due.purpose, model)
+    state, purpose = _prepare_call(workspace, state, due.purpose, model)
     return NextPrompt(prompt_for(state, purpose), KINDS[purpose], model.name)
 
 
-def _asked(
+def _prepare_call(
     workspace: Workspace, state: SessionState, purpose: Purpose, model: LanguageModel
 ) -> tuple[SessionState, Purpose]:
     """With the project as it is now; before anything else a model may say which files it wants."""
@@ -202,15 +202,15 @@ class _ModelTurn:
         state = state_of(self._stored)
         if purpose in {Purpose.DESIGN, Purpose.REVISION} and state.facts.designed:
             # They were made already; only the position was lost.
-            return _saved(self._workspace, self._stored, state.moved(SessionStatus.DESIGN))
-        state, purpose = _asked(self._workspace, state, purpose, self._model)
+            return _save_changes(self._workspace, self._stored, state.move_to(SessionStatus.DESIGN))
+        state, purpose = _prepare_call(self._workspace, state, purpose, self._model)
         prompt, workspace = prompt_for(state, purpose), self._workspace
         phases = Phases(workspace.telemetry)
-        with self._stopped(purpose), phases.of_session(purpose) as span:
+        with self._keep_failure(purpose), phases.of_session(purpose) as span:
             workspace.within(prompt, self._model.name, state.facts.usage)
             answer = self._model.ask(prompt, KINDS[purpose], workspace.budget, self._report(purpose))
-            usage = workspace.priced(answer.model, with_material(answer.usage, prompt))
-            phases.answered(span, answer.value)
+            usage = workspace.add_cost(answer.model, with_material(answer.usage, prompt))
+            phases.log_answer(span, answer.value)
             return self._keep(state, purpose, answer._replace(usage=usage))
 
     def _report(self, purpose: Purpose) -> OnProgress:
@@ -237,8 +237,8 @@ class _ModelTurn:
 
     def _keep(self, state: SessionState, purpose: Purpose, answer: ModelAnswer[Any]) -> StoredSession:
         workspace, before = self._workspace, state.facts.model
-        state = self._taken(state, answer.value)
-        state = spent_on(state, purpose, answer.usage).knowing(model=answer.model)
+        state = self._apply(state, answer.value)
+        state = add_usage(state, purpose, answer.usage).with_facts(model=answer.model)
         phase = log_phase(purpose, self._stored.session.status)
         call = LoggedCall(purpose, answer.model, answer.usage, answer.exchanges, before)
         event = NewEvent(EventKind.SESSION_PREPARED, Actor.AI, str(purpose))
@@ -247,26 +247,26 @@ class _ModelTurn:
         answer.settle(True)
         return stored
 
-    def _taken(self, state: SessionState, value: Any) -> SessionState:
+    def _apply(self, state: SessionState, value: Any) -> SessionState:
         now = self._workspace.clock.now()
         match value:
             case NewFiles():
                 return self._read(state, value)
             case NewQuestions():
-                return operations.questioned(state, value, now)
+                return operations.set_questions(state, value, now)
             case NewDecisions():
-                return operations.designed(state, value, now)
+                return operations.set_decisions(state, value, now)
             case NewRevision():
-                return operations.revised(state, value, now)
+                return operations.revise_decisions(state, value, now)
             case NewSummary():
-                result = checked(value, project_of(self._workspace, state))
+                result = check_design(value, project_of(self._workspace, state))
                 if result.wrong:
-                    return operations.drafted(state, value.summary, *result)
-                return summarised(state, value.summary, result, now)
+                    return operations.keep_draft(state, value.summary, *result)
+                return apply_summary(state, value.summary, result, now)
             case NewTargets():
                 before = CheckedDesign(state.facts.design or Design(), state.facts.wrong)
-                result = corrected(before, value, project_of(self._workspace, state))
-                return summarised(state, state.facts.draft, result, now)
+                result = correct_design(before, value, project_of(self._workspace, state))
+                return apply_summary(state, state.facts.draft, result, now)
         raise TypeError(type(value).__name__)
 
     def _read(self, state: SessionState, found: NewFiles) -> SessionState:
@@ -278,10 +278,10 @@ class _ModelTurn:
         phase = SessionStatus.DESIGN if facts.feedback else SessionStatus.DISCOVERY
         text = code.read(files) if files else ""
         missing = tuple(path for path in wished if path not in has)
-        return state.knowing(files=files, missing=missing, code=text, read_in=(*facts.read_in, phase))
+        return state.with_facts(files=files, missing=missing, code=text, read_in=(*facts.read_in, phase))
 
     @contextmanager
-    def _stopped(self, purpose: Purpose) -> Iterator[None]:
+    def _keep_failure(self, purpose: Purpose) -> Iterator[None]:
         """Keeps what a call cost that gave no answer, or one that could not be saved."""
         try:
             yield
@@ -289,15 +289,15 @@ class _ModelTurn:
             self._fail(purpose, error)
         finally:
             with suppress(SessionRace, StorageFailed, Busy):  # whatever interrupted it is to be told
-                _counted(self._workspace, self._stored)
+                _count_open_call(self._workspace, self._stored)
 
     def _fail(self, purpose: Purpose, error: ModelFailed) -> None:
         workspace, state, name = self._workspace, state_of(self._stored), self._model.name
         usage, phase = error.usage or TokenUsage(), log_phase(purpose, state.session.status)
         call = LoggedCall(purpose, name, usage, error.exchanges, state.facts.model, failure_end(error))
         why = why_it_failed(error, workspace.mask)
-        state = operations.failed(state, str(why))
-        state = spent_on(state, purpose, usage).knowing(model=name)
+        state = operations.fail(state, str(why))
+        state = add_usage(state, purpose, usage).with_facts(model=name)
         event = NewEvent(EventKind.SESSION_FAILED, Actor.SYSTEM, error.code)
         session_id = save(
             workspace, self._stored, state, event, [call_entry(workspace, phase, call)]
@@ -311,7 +311,7 @@ def project_of(workspace: Workspace, state: SessionState) -> KnownProject:
     return KnownProject(workspace.code.has, workspace.has_program, state.facts.project.test_commands)
 
 
-def summarised(state: SessionState, summary: str, result: CheckedDesign, now: str) -> SessionState:
-    design = marked(result, state.facts.language)
-    text = rendered(summary, design, state.session.decisions, state.facts)
-    return operations.summarised(state, text, now, design)
+def apply_summary(state: SessionState, summary: str, result: CheckedDesign, now: str) -> SessionState:
+    design = mark_wrong_parts(result, state.facts.language)
+    text = render_design(summary, design, state.session.decisions, state.facts)
+    return operations.set_summary(state, text, now, design)

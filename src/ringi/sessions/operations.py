@@ -50,21 +50,23 @@ class SessionState(NamedTuple):
     session: PlanningSession
     facts: SessionFacts
 
-    def with_(self, **changes: Any) -> "SessionState":
+    def with_session(self, **changes: Any) -> "SessionState":
         return self._replace(session=replace(self.session, **changes))
 
-    def knowing(self, **changes: Any) -> "SessionState":
+    def with_facts(self, **changes: Any) -> "SessionState":
         return self._replace(facts=replace(self.facts, **changes))
 
-    def moved(self, target: SessionStatus) -> "SessionState":
+    def move_to(self, target: SessionStatus) -> "SessionState":
         """In another status; unchanged if it already has it."""
         current = self.session.status
-        return self if current is target else self.with_(status=SESSION_MACHINE.advance(current, target))
+        return (
+            self if current is target else self.with_session(status=SESSION_MACHINE.advance(current, target))
+        )
 
-    def said(self, role: Role, content: str, now: str) -> "SessionState":
+    def add_message(self, role: Role, content: str, now: str) -> "SessionState":
         """Adds a message to the conversation."""
         message = ConversationMessage(role=role, phase=self.session.status, content=content, created_at=now)
-        return self.with_(conversation_history=(*self.session.conversation_history, message))
+        return self.with_session(conversation_history=(*self.session.conversation_history, message))
 
 
 def state_of(stored: StoredSession) -> SessionState:
@@ -135,7 +137,7 @@ _PHASES: Final = frozenset([SessionStatus.DISCOVERY, SessionStatus.DESIGN, Sessi
 _AFTER_DECISIONS: Final = frozenset([SessionStatus.REVIEW, SessionStatus.APPROVED])
 
 
-def consistent(session: PlanningSession) -> bool:
+def is_consistent(session: PlanningSession) -> bool:
     """Whether everything before the position is answered or skipped, and the status fits."""
     asked, decided = session.current_question_index, session.current_decision_index
     if asked > len(session.questions) or decided > len(session.decisions):
@@ -151,7 +153,7 @@ def consistent(session: PlanningSession) -> bool:
     return session.status not in _AFTER_DECISIONS or decided == len(session.decisions)
 
 
-def put_right(state: SessionState) -> SessionState:
+def repair_position(state: SessionState) -> SessionState:
     """Repairs the position and status from the answers; a review without a summary goes back to design.
 
     A session that has ended stays as it is, and so does a failed one until it is resumed.
@@ -159,16 +161,16 @@ def put_right(state: SessionState) -> SessionState:
     session = state.session
     if session.status not in _PHASES:
         return state
-    if not consistent(session):
+    if not is_consistent(session):
         decisions = tuple(map(_without_unknown, session.decisions))
-        state = state.with_(
+        state = state.with_session(
             current_question_index=_first(question.done for question in session.questions),
             current_decision_index=_first(bool(decision.selected) for decision in decisions),
             decisions=decisions,
         )
-        return _without_summary(state).moved(SessionStatus.DISCOVERY)
+        return _without_summary(state).move_to(SessionStatus.DISCOVERY)
     if session.status is SessionStatus.REVIEW and not session.design_summary:
-        return _without_summary(state).moved(SessionStatus.DESIGN)
+        return _without_summary(state).move_to(SessionStatus.DESIGN)
     return state
 
 
@@ -195,9 +197,9 @@ _SKIPPED: Final = "(skipped)"
 APPROVED_WORDS: Final = "(approved)"
 
 
-def begun(session_id: str, instruction: str, facts: SessionFacts, now: str) -> SessionState:
+def begin(session_id: str, instruction: str, facts: SessionFacts, now: str) -> SessionState:
     words = instruction.strip()
-    if why := unfit(words, LONGEST_INSTRUCTION):
+    if why := why_unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
     session = PlanningSession(
         session_id=session_id,
@@ -211,13 +213,13 @@ def begun(session_id: str, instruction: str, facts: SessionFacts, now: str) -> S
         created_at=now,
         updated_at=now,
     )
-    return SessionState(session, facts).said(Role.USER, words, now)
+    return SessionState(session, facts).add_message(Role.USER, words, now)
 
 
-def questioned(state: SessionState, found: NewQuestions, now: str) -> SessionState:
+def set_questions(state: SessionState, found: NewQuestions, now: str) -> SessionState:
     """Sets the questions; if there are none, design is next."""
-    state = _asking(state.with_(questions=(), current_question_index=0), found.questions, now)
-    return state if state.session.questions else state.moved(SessionStatus.DESIGN)
+    state = _add_questions(state.with_session(questions=(), current_question_index=0), found.questions, now)
+    return state if state.session.questions else state.move_to(SessionStatus.DESIGN)
 
 
 def questions_left(state: SessionState) -> int:
@@ -226,7 +228,7 @@ def questions_left(state: SessionState) -> int:
     return MOST_QUESTIONS - len(asked) if any(question.answer is not None for question in asked) else 0
 
 
-def _asking(state: SessionState, found: Iterable[NewQuestion], now: str) -> SessionState:
+def _add_questions(state: SessionState, found: Iterable[NewQuestion], now: str) -> SessionState:
     """With these questions at the end, but none that was asked before."""
     before = state.session.questions
     known = {question.question.casefold() for question in before}
@@ -243,26 +245,28 @@ def _asking(state: SessionState, found: Iterable[NewQuestion], now: str) -> Sess
         for number, new in enumerate(asked, len(before) + 1)
     )
     for question in questions:
-        state = state.said(Role.ASSISTANT, f"{question.id}: {question.question}", now)
-    return state.with_(questions=(*before, *questions))
+        state = state.add_message(Role.ASSISTANT, f"{question.id}: {question.question}", now)
+    return state.with_session(questions=(*before, *questions))
 
 
-def answered(state: SessionState, text: str, now: str) -> SessionState:
+def answer_question(state: SessionState, text: str, now: str) -> SessionState:
     """Answers the current question: with the words of an option, its number, or other words."""
     session = state.session
     question = session.questions[session.current_question_index]
     words = text.strip()
-    if why := unfit(words, LONGEST_ANSWER):
+    if why := why_unfit(words, LONGEST_ANSWER):
         raise BadAnswer(asked=question.id, why=why, session=short(session.session_id))
-    return _dealt_with(state, replace(question, answer=_chosen(question, words), answered_at=now), now)
+    return _finish_question(
+        state, replace(question, answer=_match_option(question, words), answered_at=now), now
+    )
 
 
-def skipped(state: SessionState, now: str) -> SessionState:
+def skip_question(state: SessionState, now: str) -> SessionState:
     question = state.session.questions[state.session.current_question_index]
-    return _dealt_with(state, replace(question, answer=None, answered_at=now), now)
+    return _finish_question(state, replace(question, answer=None, answered_at=now), now)
 
 
-def _chosen(question: Question, words: str) -> str:
+def _match_option(question: Question, words: str) -> str:
     options = question.options or ()
     for option in options:
         if option.casefold() == words.casefold():
@@ -271,59 +275,61 @@ def _chosen(question: Question, words: str) -> str:
     return numbered.get(words, words)
 
 
-def _dealt_with(state: SessionState, question: Question, now: str) -> SessionState:
+def _finish_question(state: SessionState, question: Question, now: str) -> SessionState:
     session = state.session
     at = session.current_question_index
     before = session.questions[at]
     if before.done and before.answer != question.answer:
         # The decision points were based on another answer.
-        state = _without_summary(state.knowing(designed=False))
-        state = state.with_(decisions=(), current_decision_index=0)
+        state = _without_summary(state.with_facts(designed=False))
+        state = state.with_session(decisions=(), current_decision_index=0)
     questions = (*session.questions[:at], question, *session.questions[at + 1 :])
     said = question.answer if question.answer is not None else _SKIPPED
-    state = state.said(Role.USER, f"{question.id}: {said}", now)
-    state = state.with_(questions=questions, current_question_index=at + 1)
-    return state.moved(SessionStatus.DESIGN) if at + 1 == len(questions) else state
+    state = state.add_message(Role.USER, f"{question.id}: {said}", now)
+    state = state.with_session(questions=questions, current_question_index=at + 1)
+    return state.move_to(SessionStatus.DESIGN) if at + 1 == len(questions) else state
 
 
-def designed(state: SessionState, found: NewDecisions, now: str) -> SessionState:
+def set_decisions(state: SessionState, found: NewDecisions, now: str) -> SessionState:
     """Replaces all decision points; there may be none. Further questions come first, if any are left."""
-    further = _asking(state, found.further_questions[: questions_left(state)], now)
+    further = _add_questions(state, found.further_questions[: questions_left(state)], now)
     if further.session.questions != state.session.questions:
-        return further.moved(SessionStatus.DISCOVERY)
-    decisions = tuple(_decision(f"d-{number}", new) for number, new in enumerate(_drawn(found.decisions), 1))
-    return _deciding(state, decisions, decisions, now)
+        return further.move_to(SessionStatus.DISCOVERY)
+    decisions = tuple(
+        _decision(f"d-{number}", new) for number, new in enumerate(_drop_blank(found.decisions), 1)
+    )
+    return _ask_decisions(state, decisions, decisions, now)
 
 
-def revised(state: SessionState, found: NewRevision, now: str) -> SessionState:
+def revise_decisions(state: SessionState, found: NewRevision, now: str) -> SessionState:
     """Only what changed is decided again; it comes after what stays as the person decided it."""
     before = {decision.id: decision for decision in state.session.decisions}
     changed = {new.id: _decision(new.id, new) for new in found.changed if new.id in before}
     changed = {id_: new for id_, new in changed.items() if not _alike(new, before[id_])}
     gone = [id_ for id_ in dict.fromkeys(found.dropped) if id_ in before and id_ not in changed]
     for id_ in gone:
-        state = state.said(Role.ASSISTANT, f"{id_}: dropped: {_in_words(before[id_])}", now)
+        state = state.add_message(Role.ASSISTANT, f"{id_}: dropped: {_in_words(before[id_])}", now)
     stays = tuple(one for id_, one in before.items() if id_ not in changed and id_ not in gone)
     unknown = [new for new in found.changed if new.id not in before]
-    drawn = _drawn([*unknown, *found.added])
+    drawn = _drop_blank([*unknown, *found.added])
     added = (_decision(f"d-{number}", new) for number, new in enumerate(drawn, _last_number(before) + 1))
     again = (*changed.values(), *added)
-    return _deciding(state, (*stays, *again), again, now)
+    return _ask_decisions(state, (*stays, *again), again, now)
 
 
-def _drawn(found: Iterable[NewDecision]) -> list[NewDecision]:
+def _drop_blank(found: Iterable[NewDecision]) -> list[NewDecision]:
     return [new for new in found if new.topic.strip()]
 
 
-def _deciding(
+def _ask_decisions(
     state: SessionState, decisions: tuple[DecisionPoint, ...], asked: tuple[DecisionPoint, ...], now: str
 ) -> SessionState:
     """With these decision points, of which the last ones are still to be decided."""
-    state = _without_summary(state.moved(SessionStatus.DESIGN).knowing(designed=True))
-    state = state.with_(decisions=decisions, current_decision_index=len(decisions) - len(asked))
+    state = _without_summary(state.move_to(SessionStatus.DESIGN).with_facts(designed=True))
+    state = state.with_session(decisions=decisions, current_decision_index=len(decisions) - len(asked))
     for decision in asked:
         names = " / ".join(option.name for option in decision.options)
-        state = state.said(Role.ASSISTANT, f"{decision.id}: {decision.topic}: {names}", now)
+        state = state.add_message(Role.ASSISTANT, f"{decision.id}: {decision.topic}: {names}", now)
     return state
 
 
@@ -348,7 +354,7 @@ def _in_words(decision: DecisionPoint) -> str:
 
 def _without_summary(state: SessionState) -> SessionState:
     """Also without one that waits to be corrected, and without its planning.json."""
-    return state.with_(design_summary=None).knowing(draft="", wrong=(), design=None, run_plan=None)
+    return state.with_session(design_summary=None).with_facts(draft="", wrong=(), design=None, run_plan=None)
 
 
 def _decision(id_: str, new: NewDecision) -> DecisionPoint:
@@ -369,7 +375,7 @@ def _decision(id_: str, new: NewDecision) -> DecisionPoint:
     )
 
 
-def decided(state: SessionState, given: str, rationale: str, now: str) -> SessionState:
+def decide(state: SessionState, given: str, rationale: str, now: str) -> SessionState:
     """Chooses an option by its id, letter, number or name."""
     session = state.session
     at = session.current_decision_index
@@ -381,12 +387,14 @@ def decided(state: SessionState, given: str, rationale: str, now: str) -> Sessio
         why = Text("{given} is none of its options: {known}", given=given.strip()[:40], known=known)
         raise BadAnswer(asked=decision.id, why=why, session=name)
     reason = rationale.strip()
-    if reason and (why_not := unfit(reason, LONGEST_ANSWER)):
+    if reason and (why_not := why_unfit(reason, LONGEST_ANSWER)):
         raise BadAnswer(asked=decision.id, why=why_not, session=name)
     made = replace(decision, selected_option_id=option.id, rationale=reason or None, decided_at=now)
     said = f"{decision.id}: {option.name}" + (f" ({reason})" if reason else "")
     decisions = (*session.decisions[:at], made, *session.decisions[at + 1 :])
-    return state.said(Role.USER, said, now).with_(decisions=decisions, current_decision_index=at + 1)
+    return state.add_message(Role.USER, said, now).with_session(
+        decisions=decisions, current_decision_index=at + 1
+    )
 
 
 def option_of(decision: DecisionPoint, given: str, *, ids_first: bool) -> DesignOption | None:
@@ -401,76 +409,76 @@ def option_of(decision: DecisionPoint, given: str, *, ids_first: bool) -> Design
     return None
 
 
-def back(state: SessionState) -> SessionState:
+def go_back(state: SessionState) -> SessionState:
     """Goes back one step; the answer there stays until it is replaced."""
-    state = resumed(state)
+    state = resume(state)
     session = state.session
     in_review = session.status is SessionStatus.REVIEW
     decided_before = len(session.decisions) if in_review else session.current_decision_index
     in_discovery = session.status is SessionStatus.DISCOVERY
     if decided_before and state.facts.designed and not in_discovery:
-        state = _without_summary(state).with_(current_decision_index=decided_before - 1)
-        return state.moved(SessionStatus.DESIGN)
+        state = _without_summary(state).with_session(current_decision_index=decided_before - 1)
+        return state.move_to(SessionStatus.DESIGN)
     asked = session.current_question_index
     if asked == 0:
         why = Text("there is nothing before it")
         raise BadAnswer(asked=Text("that"), why=why, session=short(session.session_id))
-    state = _without_summary(state).with_(current_question_index=asked - 1)
-    return state.moved(SessionStatus.DISCOVERY)
+    state = _without_summary(state).with_session(current_question_index=asked - 1)
+    return state.move_to(SessionStatus.DISCOVERY)
 
 
-def drafted(state: SessionState, summary: str, design: Design, wrong: tuple[str, ...]) -> SessionState:
+def keep_draft(state: SessionState, summary: str, design: Design, wrong: tuple[str, ...]) -> SessionState:
     """A summary with paths or commands that do not exist: the model is asked for others once."""
-    return state.knowing(draft=summary, design=design, wrong=wrong)
+    return state.with_facts(draft=summary, design=design, wrong=wrong)
 
 
-def summarised(state: SessionState, summary: str, now: str, design: Design | None = None) -> SessionState:
+def set_summary(state: SessionState, summary: str, now: str, design: Design | None = None) -> SessionState:
     """Moves to review; without a summary it stays in design (IP-16)."""
     words = summary.strip() or None
-    state = _without_summary(state).knowing(design=design).with_(design_summary=words)
+    state = _without_summary(state).with_facts(design=design).with_session(design_summary=words)
     if words is None:
         return state
-    return state.moved(SessionStatus.REVIEW).said(Role.ASSISTANT, words, now)
+    return state.move_to(SessionStatus.REVIEW).add_message(Role.ASSISTANT, words, now)
 
 
-def approved(state: SessionState, run_id: str, now: str) -> SessionState:
+def approve(state: SessionState, run_id: str, now: str) -> SessionState:
     return (
-        state.said(Role.USER, APPROVED_WORDS, now)
-        .with_(planner_session_id=run_id)
-        .moved(SessionStatus.APPROVED)
+        state.add_message(Role.USER, APPROVED_WORDS, now)
+        .with_session(planner_session_id=run_id)
+        .move_to(SessionStatus.APPROVED)
     )
 
 
-def rejected(state: SessionState, feedback: str, now: str) -> SessionState:
+def reject(state: SessionState, feedback: str, now: str) -> SessionState:
     """The feedback may change decisions; the third rejection cancels the session."""
     session = state.session
     words = feedback.strip()
-    if why := unfit(words, LONGEST_ANSWER):
+    if why := why_unfit(words, LONGEST_ANSWER):
         raise BadAnswer(asked=Text("the summary"), why=why, session=short(session.session_id))
     count = session.reject_count + 1
-    state = state.said(Role.USER, words, now).knowing(
+    state = state.add_message(Role.USER, words, now).with_facts(
         feedback=(*state.facts.feedback, words), designed=False, rejected=session.design_summary or ""
     )
-    state = _without_summary(state).with_(reject_count=count, current_decision_index=0)
-    return state.moved(SessionStatus.CANCELLED if count >= MOST_REJECTS else SessionStatus.DESIGN)
+    state = _without_summary(state).with_session(reject_count=count, current_decision_index=0)
+    return state.move_to(SessionStatus.CANCELLED if count >= MOST_REJECTS else SessionStatus.DESIGN)
 
 
-def cancelled(state: SessionState) -> SessionState:
-    return state.moved(SessionStatus.CANCELLED)
+def cancel(state: SessionState) -> SessionState:
+    return state.move_to(SessionStatus.CANCELLED)
 
 
-def failed(state: SessionState, why: str) -> SessionState:
+def fail(state: SessionState, why: str) -> SessionState:
     phase = state.session.status
     status = SESSION_MACHINE.advance(phase, SessionStatus.FAILED)
-    return state.with_(status=status, error_message=writable(why)).knowing(failed_in=phase)
+    return state.with_session(status=status, error_message=writable(why)).with_facts(failed_in=phase)
 
 
-def resumed(state: SessionState) -> SessionState:
+def resume(state: SessionState) -> SessionState:
     """Continues where it stopped, after repairs."""
     if state.session.status is SessionStatus.FAILED:
         phase = state.facts.failed_in or _phase(state.session)
-        state = state.moved(phase).with_(error_message=None).knowing(failed_in=None)
-    return put_right(state)
+        state = state.move_to(phase).with_session(error_message=None).with_facts(failed_in=None)
+    return repair_position(state)
 
 
 def _phase(session: PlanningSession) -> SessionStatus:
@@ -484,7 +492,7 @@ def _phase(session: PlanningSession) -> SessionStatus:
     return SessionStatus.DESIGN if session.decisions or answered_all else SessionStatus.DISCOVERY
 
 
-def unfit(words: str, longest: int) -> Text | None:
+def why_unfit(words: str, longest: int) -> Text | None:
     if not words:
         return Text("it is empty")
     if len(words) > longest:

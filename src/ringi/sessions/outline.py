@@ -20,9 +20,9 @@ from ringi.engine.engine import (
     RefusedPlan,
     Unclear,
     Undecomposed,
-    adopted,
+    adopt_plan,
 )
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.phases import Phases
 from ringi.engine.run_plan import MAIN_BRANCH, RunPlan
 from ringi.engine.run_state import run_id
@@ -36,8 +36,8 @@ from ringi.models.cache import PlanKind
 from ringi.models.prompt import OnProgress
 from ringi.models.usage import Purpose
 from ringi.project.context import Gathered, ProjectFacts
-from ringi.sessions import similar_plan
-from ringi.sessions.operations import LONGEST_INSTRUCTION, unfit
+from ringi.sessions import plan_cache
+from ringi.sessions.operations import LONGEST_INSTRUCTION, why_unfit
 from ringi.sessions.plan_cache import CachedPlanOffer
 from ringi.sessions.view import restless_words
 from ringi.tree.copy_layout import branch_of
@@ -88,22 +88,22 @@ def outline(
     """
     workspace.permits.require_allowed(workspace.person.user())
     words = request.strip()
-    if why := unfit(words, LONGEST_INSTRUCTION):
+    if why := why_unfit(words, LONGEST_INSTRUCTION):
         raise BadInstruction(why=why)
     planned = workspace.config.planning.enabled
     gathered = workspace.code.gather(words) if planned else None
     engine = engine_of(workspace, on_progress)
     if similar is not None and use_it:
-        outcome = _again(workspace, engine, similar)
+        outcome = _reuse_plan(workspace, engine, similar)
     else:
-        outcome = _asked(workspace, engine, words, gathered)
+        outcome = _plan_anew(workspace, engine, words, gathered)
     notes = outcome.notes if isinstance(outcome, Planned | Unclear) else ()
     if gathered and gathered.restless:
         notes = (restless_words(gathered.restless), *notes)
     run_plan = _run_plan(workspace, words, gathered, outcome) if isinstance(outcome, Planned) else None
     document = _document(words, gathered, engine, outcome, notes, run_plan)
     if similar is not None:
-        document = replace(document, similar=similar.shown(used=use_it))
+        document = replace(document, similar=similar.describe(used=use_it))
     return Outlined(document, outcome, notes)
 
 
@@ -111,20 +111,22 @@ def similar_outline(workspace: Workspace, request: str) -> CachedPlanOffer | Non
     """The plan for a similar request, for a person to decide about."""
     if not workspace.config.planning.enabled:
         return None
-    return similar_plan.find(workspace, PlanKind.OUTLINE, request.strip())
+    return plan_cache.find(workspace, PlanKind.OUTLINE, request.strip())
 
 
-def _again(workspace: Workspace, engine: PlanningEngine, offer: CachedPlanOffer) -> Outcome:
+def _reuse_plan(workspace: Workspace, engine: PlanningEngine, offer: CachedPlanOffer) -> Outcome:
     plan = codec.decode_foreign(offer.plan.value.encode(), PlanningDocument, "plan")
     workspace.cache.took(offer)
     engine.asked.append(LoggedCall(Purpose.OUTLINE, offer.plan.model, workspace.cache.usage(offer)))
-    return adopted(engine.context, offer.plan.task, plan)
+    return adopt_plan(engine.context, offer.plan.task, plan)
 
 
-def _asked(workspace: Workspace, engine: PlanningEngine, words: str, gathered: Gathered | None) -> Outcome:
+def _plan_anew(
+    workspace: Workspace, engine: PlanningEngine, words: str, gathered: Gathered | None
+) -> Outcome:
     log = workspace.places.state / "outline.log"
     telemetry, about = workspace.telemetry, {OPERATION: "invoke_workflow", WORKFLOW: "outline"}
-    Phases(telemetry).started("outline")
+    Phases(telemetry).log_start("outline")
     try:
         with telemetry.spans.root("ringi.outline", workspace.ids(), about):
             outcome = engine.plan(words, gathered)
@@ -135,7 +137,7 @@ def _asked(workspace: Workspace, engine: PlanningEngine, words: str, gathered: G
         _write_log(workspace, engine, log)
     used = [call.usage for call in engine.asked]
     if isinstance(outcome, Planned) and gathered and any(one.requests for one in used):
-        similar_plan.remember_outline(
+        plan_cache.remember_outline(
             workspace, words, gathered, outcome.document, engine.asked[-1].model, used
         )
     return outcome

@@ -47,7 +47,7 @@ def outline_lines(found: Outline, notes: tuple[Text, ...]) -> Iterator[Line]:
         yield prose(note, Style.WARNING, mark="! ")
     yield from _outcome(found)
     yield EMPTY
-    yield from _spent(found)
+    yield from _usage_lines(found)
 
 
 def _heading(text: Text) -> Iterator[Line]:
@@ -172,7 +172,7 @@ def _finding(found: Finding) -> Line:
     return prose(words, indent=2, mark="✗ ")
 
 
-def _spent(found: Outline) -> Iterator[Line]:
+def _usage_lines(found: Outline) -> Iterator[Line]:
     # A command may report no tokens: that does not mean that nobody was asked.
     if found.model in {"", PLAYBOOK}:
         yield line(Text("Planned without a model: no tokens were used."), Style.FAINT)

@@ -149,7 +149,7 @@ def _material(state: SessionState, brief: Brief, purpose: Purpose) -> Iterator[t
         yield "summary", facts.rejected
     elif purpose in {Purpose.REVIEW, Purpose.TARGETS} or brief.feedback:
         # Decisions from before a rejection show what was not wanted.
-        yield "decisions", _decisions(brief, _chosen)
+        yield "decisions", _decisions(brief, _describe_choice)
     if purpose is Purpose.TARGETS:
         yield "summary", facts.draft
         yield "steps", "\n".join(_steps(facts.design))
@@ -175,7 +175,7 @@ def _decisions(brief: Brief, told: Callable[[DecisionPoint], str]) -> str:
     return "\n".join(told(decision) for decision in brief.decisions if decision.selected)
 
 
-def _chosen(decision: DecisionPoint) -> str:
+def _describe_choice(decision: DecisionPoint) -> str:
     option = decision.selected
     reason = f" ({decision.rationale})" if decision.rationale else ""
     return f"{decision.topic} → {option.name}{reason}: {option.description}" if option else decision.topic
@@ -183,4 +183,4 @@ def _chosen(decision: DecisionPoint) -> str:
 
 def _with_options(decision: DecisionPoint) -> str:
     others = "; ".join(o.name for o in decision.options if o.id != decision.selected_option_id)
-    return f"{decision.id}: {_chosen(decision)}" + (f" Not chosen: {others}" if others else "")
+    return f"{decision.id}: {_describe_choice(decision)}" + (f" Not chosen: {others}" if others else "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ringi.engine.request import next_request_id
 from ringi.errors import BadInstruction, StorageFailed
 from ringi.kernel.text import Text
-from ringi.sessions.operations import unfit
+from ringi.sessions.operations import why_unfit
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -61,7 +61,7 @@ def new_request(workspace: Workspace, title: str, say: Callable[[Text], str]) ->
     Raises BadInstruction if the title cannot be one, PathRefused if `requests` is no folder of the workspace.
     """
     title = " ".join(title.split())
-    if title and (why := unfit(title, _LONGEST_TITLE)):
+    if title and (why := why_unfit(title, _LONGEST_TITLE)):
         raise BadInstruction(why=why)
     data = _template(title, say).encode()
     tree, mode = workspace.tree, workspace.new_file_mode
@@ -86,11 +86,16 @@ def _template(title: str, say: Callable[[Text], str]) -> str:
         f"<!-- {say(Text('What is wanted, and why. Comments like this one do not count.'))} -->",
     ]
     for heading, why, examples in _SECTIONS:
-        lines += ["", f"## {say(heading)}", "", *_comment(say(why), (_said(one, say) for one in examples))]
+        lines += [
+            "",
+            f"## {say(heading)}",
+            "",
+            *_comment(say(why), (_translate(one, say) for one in examples)),
+        ]
     return "\n".join(lines) + "\n"
 
 
-def _said(text: Text | str, say: Callable[[Text], str]) -> str:
+def _translate(text: Text | str, say: Callable[[Text], str]) -> str:
     return say(text) if isinstance(text, Text) else text
 
 

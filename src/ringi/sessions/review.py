@@ -165,10 +165,10 @@ def _back(review: SessionReview, _: ReviewChoice) -> ReviewEnd:
 
 
 def _cancel(review: SessionReview, _: ReviewChoice) -> ReviewEnd | None:
-    return ReviewEnd.CANCELLED if cancelled(review.subject, review.prompter) else None
+    return ReviewEnd.CANCELLED if confirm_cancel(review.subject, review.prompter) else None
 
 
-def cancelled(session: SessionInReview, asker: Asker) -> bool:
+def confirm_cancel(session: SessionInReview, asker: Asker) -> bool:
     """In any phase of the session; asks first. Raises NoChannel if an agent is running."""
     session.refuse_agent()
     agreed = agrees(asker, Text("End the session for good? [y/n]"))

@@ -106,7 +106,7 @@ class Sessions:
             raise BadDocument(what="PlanningSession", why=Text("its id is not planning-<uuid>"))
         stored = StoredSession(session, facts, revision=1)
         status, ref, document, known = _columns(stored)
-        hash_ = self._session_event(stored, _bound(document, known, len(logs)), event)
+        hash_ = self._session_event(stored, _bind(document, known, len(logs)), event)
         values = (session.session_id, status, len(logs), ref, document, known, hash_)
         try:
             self._ledger.execute(_ADD_SESSION, *values)
@@ -131,7 +131,7 @@ class Sessions:
         count = row[0] + len(logs)
         newest = StoredSession(session, facts, read + 1)
         status, ref, document, known = _columns(newest)
-        hash_ = self._session_event(newest, _bound(document, known, count), event)
+        hash_ = self._session_event(newest, _bind(document, known, count), event)
         values = (status, count, ref, document, known, hash_, session_id, read)
         self._ledger.execute(_SAVE_SESSION, *values)
         self._add_logs(session_id, row[0], logs)
@@ -163,8 +163,8 @@ def _columns(stored: StoredSession) -> tuple[str, str, str, str]:
     return str(session.status), ref, text_of(session), text_of(stored.facts)
 
 
-def _bound(document: str, facts: str, logs: int) -> str:
-    return saved(document.encode(), facts.encode(), logs).decode()
+def _bind(document: str, facts: str, logs: int) -> str:
+    return bytes_of_save(document.encode(), facts.encode(), logs).decode()
 
 
 def _as_lines(text: str) -> str:
@@ -177,7 +177,7 @@ def _no_session(name: str) -> NotFound:
     return NotFound(what=Text("planning session"), name=name, see="ringi plan --resume")
 
 
-def saved(document: bytes, facts: bytes, logs: object) -> bytes:
+def bytes_of_save(document: bytes, facts: bytes, logs: object) -> bytes:
     """What the event of a save binds: session, facts, and the number of log entries so far.
 
     Each on a line of its own; canonical JSON has no line ends. The text of the logs is not part of it:

@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.view import terms_lines
-from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep, planned_commands
+from ringi.engine.run_plan import AcceptanceCriterion, CriterionType, RunPlan, RunStep, commands_after
 from ringi.kernel.lines import EMPTY, Line, Style, line, prose
 from ringi.kernel.text import Text
 
@@ -31,7 +31,7 @@ def plan_lines(plan: RunPlan, told: str = "", forge: ForgeTerms | None = None) -
 
 
 def step_lines(plan: RunPlan) -> Iterator[Line]:
-    tests = dict.fromkeys(planned_commands(plan, one) for one in plan.steps)
+    tests = dict.fromkeys(commands_after(plan, one) for one in plan.steps)
     claimed = any(True for one in plan.steps[:-1] for _ in _thens(plan, one))
     alike = len(tests) < 2  # noqa: PLR2004  # each step is tested with the same commands
     for one in plan.steps:
@@ -41,9 +41,9 @@ def step_lines(plan: RunPlan) -> Iterator[Line]:
         if claimed:
             yield from (prose(Text("done if: {what}", what=then), indent=7) for then in _thens(plan, one))
         if not alike:
-            yield from _tested(planned_commands(plan, one), indent=7)
+            yield from _test_lines(commands_after(plan, one), indent=7)
     if alike:
-        yield from _tested([command for commands in tests for command in commands], indent=2)
+        yield from _test_lines([command for commands in tests for command in commands], indent=2)
 
 
 def _thens(plan: RunPlan, step: RunStep) -> Iterator[str]:
@@ -53,7 +53,7 @@ def _thens(plan: RunPlan, step: RunStep) -> Iterator[str]:
             yield one.then
 
 
-def _tested(commands: Iterable[str], indent: int) -> Iterator[Line]:
+def _test_lines(commands: Iterable[str], indent: int) -> Iterator[Line]:
     for command in commands:
         yield line(Text("tested with: {command}", command=command), Style.FAINT, indent=indent)
 

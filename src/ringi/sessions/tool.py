@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ringi.approvals.document import Approval, ApprovalRequest, Proof, SignedAct
 from ringi.approvals.forge import ForgeTerms
 from ringi.approvals.proof import compose
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.errors import BadAnswer, NoChannel, NotAsked, NotFound, SessionOver
 from ringi.kernel.text import Text, writable
 from ringi.ledger.event import Actor, EventKind, NewEvent
@@ -38,13 +38,12 @@ from ringi.sessions.document import (
     StoredSession,
     WorkPending,
 )
-from ringi.sessions.import_session import read_session, taken
-from ringi.sessions.model import NextPrompt, next_prompt, resume, righted, with_context, work
+from ringi.sessions.import_session import import_state, read_session
+from ringi.sessions.model import NextPrompt, next_prompt, repair, resume, with_context, work
 from ringi.sessions.operations import ENDED, SessionState, pending, state_of
+from ringi.sessions.plan_cache import remember_approved
 from ringi.sessions.prompts import planner_prompt
-from ringi.sessions.run_plan import planner
-from ringi.sessions.save import add, save, with_paths
-from ringi.sessions.similar_plan import remember_approved
+from ringi.sessions.save import add, plan_maker, save, with_paths
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace
@@ -97,13 +96,13 @@ class _Sessions:
         """
         return approve.covering(self._workspace, self.get(session_id).session)
 
-    def _begun(self, instruction: str) -> SessionState:
+    def _begin(self, instruction: str) -> SessionState:
         facts = SessionFacts(language=language_of(instruction), created_by=self._workspace.person.user())
-        return operations.begun(self._new_id(), instruction, facts, self._workspace.clock.now())
+        return operations.begin(self._new_id(), instruction, facts, self._workspace.clock.now())
 
     def first_prompt(self, instruction: str) -> NextPrompt:
         """What a new session would ask the model first. Nothing is asked or stored."""
-        found = next_prompt(self._workspace, self._begun(instruction))
+        found = next_prompt(self._workspace, self._begin(instruction))
         assert found is not None  # noqa: S101  # a new session begins with the model
         return found
 
@@ -126,7 +125,7 @@ class _Sessions:
     def _new_id(self) -> str:
         return f"{SESSION_PREFIX}{self._workspace.ids()}"
 
-    def _known(self, session_id: str) -> bool:
+    def _exists(self, session_id: str) -> bool:
         try:
             self._workspace.store.sessions.get(session_id)
         except NotFound:
@@ -159,15 +158,15 @@ class PlanningTool(_Sessions):
         Raises NotPermitted, BadInstruction, UnknownModel, NoModelKey, NoExtra.
         """
         workspace = self._workspace
-        state = self._begun(instruction).knowing(request=request, replaces=replaces, by_model=by_model)
-        state = state.knowing(forge=forge)
+        state = self._begin(instruction).with_facts(request=request, replaces=replaces, by_model=by_model)
+        state = state.with_facts(forge=forge)
         if replaces:
             created_by = workspace.store.runs.get(replaces).created_by
         if created_by:
-            state = state.knowing(created_by=created_by)
+            state = state.with_facts(created_by=created_by)
         workspace.permits.require_allowed(state.facts.created_by, workspace.person.user())
         if agent_brings:
-            state = with_context(workspace, state).knowing(agent_brings=True)
+            state = with_context(workspace, state).with_facts(agent_brings=True)
         else:
             workspace.model()  # fail before anything is stored
         return _view(add(workspace, state, NewEvent(EventKind.SESSION_STARTED, actor)))
@@ -184,7 +183,7 @@ class PlanningTool(_Sessions):
         Checked like a model's answer. Raises BadBrought with everything that is wrong, and saves nothing;
         NotAsked if somebody else is next, SessionOver, SessionRace.
         """
-        stored = righted(self._workspace, _permitted(self._workspace, self.get(session_id)))
+        stored = repair(self._workspace, _require_permitted(self._workspace, self.get(session_id)))
         _require(stored, AgentPending, Text("What an agent brings"))
         due = pending(state_of(stored))
         assert isinstance(due, AgentPending)  # noqa: S101  # for the type checker
@@ -199,10 +198,10 @@ class PlanningTool(_Sessions):
         SessionFailed if the model failed: then the session is saved as failed and can be resumed. Raises Busy
         if another process is working on it.
         """
-        stored = _permitted(self._workspace, self.get(session_id))
+        stored = _require_permitted(self._workspace, self.get(session_id))
         if instead_of_agent and stored.facts.agent_brings:
             self._workspace.model()  # without a model it stays the agent's
-            state = state_of(stored).knowing(agent_brings=False)
+            state = state_of(stored).with_facts(agent_brings=False)
             stored = save(self._workspace, stored, state, NewEvent(EventKind.SESSION_RESUMED, Actor.USER))
         return _view(work(self._workspace, stored, on_progress))
 
@@ -222,20 +221,22 @@ class PlanningTool(_Sessions):
         With `question_id`, raises NotAsked if another question is current. Raises BadAnswer if the answer is
         empty, too long, or a number without an option; SessionOver. The model may be next: `go_on`.
         """
-        stored = _permitted(self._workspace, self.get(session_id))
+        stored = _require_permitted(self._workspace, self.get(session_id))
         _require(stored, QuestionPending, question_id or Text("an answer"), question_id)
         session = stored.session
-        text = _numbered(session.questions[session.current_question_index], text, short(session.session_id))
-        state = operations.answered(state_of(stored), text, self._workspace.clock.now())
+        text = _resolve_number(
+            session.questions[session.current_question_index], text, short(session.session_id)
+        )
+        state = operations.answer_question(state_of(stored), text, self._workspace.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor, source)
 
     def skip(
         self, session_id: str, *, question_id: str = "", actor: Actor = Actor.USER, source: str = ""
     ) -> SessionView:
         """Leaves the question without an answer; it is not asked again."""
-        stored = _permitted(self._workspace, self.get(session_id))
+        stored = _require_permitted(self._workspace, self.get(session_id))
         _require(stored, QuestionPending, question_id or Text("a skip"), question_id)
-        state = operations.skipped(state_of(stored), self._workspace.clock.now())
+        state = operations.skip_question(state_of(stored), self._workspace.clock.now())
         return self._save(stored, state, EventKind.SESSION_ANSWERED, actor, source)
 
     def back(self, session_id: str, *, actor: Actor = Actor.USER) -> SessionView:
@@ -243,9 +244,9 @@ class PlanningTool(_Sessions):
 
         Also resumes a failed session.
         """
-        stored = _permitted(self._workspace, self.get(session_id))
+        stored = _require_permitted(self._workspace, self.get(session_id))
         _require_open(stored)
-        return self._save(stored, operations.back(state_of(stored)), EventKind.SESSION_RESUMED, actor)
+        return self._save(stored, operations.go_back(state_of(stored)), EventKind.SESSION_RESUMED, actor)
 
     def decide(
         self,
@@ -261,11 +262,11 @@ class PlanningTool(_Sessions):
 
         A choice that came through an agent says so: the reason is part of what is approved.
         """
-        stored = _permitted(self._workspace, self.get(session_id))
+        stored = _require_permitted(self._workspace, self.get(session_id))
         if actor is Actor.AI:
             rationale = f"{CHOSEN_BY_AGENT}: {rationale}" if rationale.strip() else CHOSEN_BY_AGENT
         _require(stored, DecisionPending, decision_id or Text("a decision"), decision_id)
-        state = operations.decided(state_of(stored), option, rationale, self._workspace.clock.now())
+        state = operations.decide(state_of(stored), option, rationale, self._workspace.clock.now())
         return self._save(stored, state, EventKind.SESSION_DECIDED, actor, source)
 
     def request(self, session_id: str) -> ApprovalRequest:
@@ -278,7 +279,7 @@ class PlanningTool(_Sessions):
 
     def approve(self, session_id: str, approver: str, proof: Proof) -> SessionView:
         """Creates the run, which waits in phase planning. Typed answers count only if a person sits there."""
-        stored = _in_review(_permitted(self._workspace, self.get(session_id)))
+        stored = _in_review(_require_permitted(self._workspace, self.get(session_id)))
         now = approve.approve(self._workspace, stored, approver, proof)
         remember_approved(self._workspace, now)
         return _view(now)
@@ -291,7 +292,7 @@ class PlanningTool(_Sessions):
         stored = self.get(session_id)
         _require(stored, ApprovalPending, Text("a rejection"))
         _require_person(stored, self._workspace.person.agent())
-        state = operations.rejected(state_of(stored), feedback, self._workspace.clock.now())
+        state = operations.reject(state_of(stored), feedback, self._workspace.clock.now())
         return self._save(stored, state, EventKind.SESSION_REJECTED, Actor.USER, source)
 
     def cancel(self, session_id: str) -> SessionView:
@@ -309,7 +310,7 @@ class PlanningTool(_Sessions):
     def fail(self, session_id: str, why: str) -> SessionView:
         """Stops a session that has not ended, with a reason; `resume` continues it."""
         stored = self.get(session_id)
-        state = operations.failed(state_of(stored), self._workspace.mask(why))
+        state = operations.fail(state_of(stored), self._workspace.mask(why))
         return self._save(stored, state, EventKind.SESSION_FAILED, Actor.SYSTEM)
 
     def resume(self, session_id: str) -> SessionView:
@@ -317,7 +318,7 @@ class PlanningTool(_Sessions):
 
         A failed session returns to the phase in which it failed. Does nothing if nothing is wrong.
         """
-        return _view(resume(self._workspace, _permitted(self._workspace, self.get(session_id))))
+        return _view(resume(self._workspace, _require_permitted(self._workspace, self.get(session_id))))
 
     def take_in(self, data: bytes, what: str, *, actor: Actor = Actor.USER) -> SessionView:
         """Imports a session from a file; approvals in the file do not count.
@@ -327,10 +328,10 @@ class PlanningTool(_Sessions):
         user = self._workspace.person.user()
         self._workspace.permits.require_allowed(user)
         session = read_session(data, what)
-        if self._known(session.session_id):
+        if self._exists(session.session_id):
             session = replace(session, session_id=self._new_id())
         event = NewEvent(EventKind.SESSION_TAKEN_IN, actor, writable(what))
-        return _view(add(self._workspace, taken(session).knowing(created_by=user), event))
+        return _view(add(self._workspace, import_state(session).with_facts(created_by=user), event))
 
     def restore(self, found: Sequence[tuple[PlanningSession, Sequence[LogEntry]]], reason: str) -> None:
         """Adds sessions that the ledger has lost, in one transaction; approvals in them do not count.
@@ -338,14 +339,14 @@ class PlanningTool(_Sessions):
         Raises SessionRace if one of them is there.
         """
         event = NewEvent(EventKind.SESSION_TAKEN_IN, Actor.SYSTEM, reason)
-        states = [(with_paths(taken(session), logs), logs) for session, logs in found]
-        planned = [(planner(self._workspace, state), logs) for state, logs in states]
+        states = [(with_paths(import_state(session), logs), logs) for session, logs in found]
+        planned = [(plan_maker(self._workspace, state), logs) for state, logs in states]
         with self._workspace.store.transaction() as transaction:
             for plan, logs in planned:
                 transaction.sessions.add(*plan(), event, logs)
 
 
-def _permitted(workspace: Workspace, stored: StoredSession) -> StoredSession:
+def _require_permitted(workspace: Workspace, stored: StoredSession) -> StoredSession:
     """For whoever goes on with it. Raises NotPermitted."""
     workspace.permits.require_allowed(stored.facts.created_by, workspace.person.user())
     return stored
@@ -380,7 +381,7 @@ def _require_person(stored: StoredSession, why_not: Text | None) -> None:
         raise NoChannel(why=why_not, command=f"ringi plan --resume {short(stored.session.session_id)}")
 
 
-def _numbered(question: Question, text: str, session: str) -> str:
+def _resolve_number(question: Question, text: str, session: str) -> str:
     """Turns a bare number, however typed, into that option. Raises BadAnswer if there is no such option."""
     words = normalize("NFKC", text.strip())
     options = question.options or ()

@@ -80,7 +80,7 @@ def lines_of(file: FoundFile) -> tuple[str, ...]:
     return tuple(f"{found.line}-{found.end}" for found in file.definitions)
 
 
-def _asked_lines(asked: ApprovalPending) -> Iterator[Line]:
+def _proposal_lines(asked: ApprovalPending) -> Iterator[Line]:
     yield line(Text("What would be done"), Style.STRONG)
     yield from markdown(asked.summary)
     if asked.run_plan:
@@ -94,7 +94,7 @@ def _position_lines(pending: Pending) -> Iterator[Line]:
             yield line(SESSION_PHASE[SessionStatus.FAILED], Style.BAD)
             yield prose(error, indent=2)
         case ApprovedSession(run_id=run_id):
-            yield approved_line(run_id)
+            yield run_line(run_id)
         case CancelledSession():
             yield line(Text("The session is cancelled."), Style.WARNING)
         case AgentPending(purpose=purpose):
@@ -104,7 +104,7 @@ def _position_lines(pending: Pending) -> Iterator[Line]:
             yield line(Text("The model is next."), Style.FAINT)
 
 
-def approved_line(run_id: str) -> Line:
+def run_line(run_id: str) -> Line:
     return line(Text("✓ approved; its run is {run}", run=run_id), Style.GOOD)
 
 
@@ -136,7 +136,7 @@ def decision_lines(asked: DecisionPending) -> Iterator[Line]:
         yield from _option_lines(str(number), option)
     if decision.selected is not None:
         yield line(Text("You chose (an empty line keeps it):"), Style.FAINT)
-        yield prose(_chosen(decision), indent=2)
+        yield prose(_describe_choice(decision), indent=2)
 
 
 def _option_lines(label: str, option: DesignOption) -> Iterator[Line]:
@@ -149,7 +149,7 @@ def _option_lines(label: str, option: DesignOption) -> Iterator[Line]:
             yield prose(reason, indent=5, mark=mark)
 
 
-def _chosen(decision: DecisionPoint) -> str:
+def _describe_choice(decision: DecisionPoint) -> str:
     """The option and why."""
     option = decision.selected
     name = option.name if option else "—"
@@ -164,7 +164,7 @@ def review_lines(stored: "StoredSession", asked: ApprovalPending) -> Iterator[Li
     """Everything the run gets: if an agent ran the session, the person sees it here for the first time."""
     session = stored.session
     yield EMPTY
-    yield from _asked_lines(asked)
+    yield from _proposal_lines(asked)
     # A short request may stand in the summary already, as a line of its own.
     lines = {one.strip(_AROUND) for one in asked.summary.splitlines()}
     request = [] if session.instruction.strip() in lines else [prose(session.instruction, indent=2)]
@@ -204,7 +204,7 @@ def answer_lines(session: PlanningSession | AgentPending) -> Iterator[Line]:
     for decision in session.decisions:
         yield prose(decision.topic, indent=2, mark=f"{decision.id}  ")
         if decision.selected:
-            yield prose(_chosen(decision), indent=7, mark="→ ")
+            yield prose(_describe_choice(decision), indent=7, mark="→ ")
 
 
 def feedback_lines(facts: SessionFacts | AgentPending) -> Iterator[Line]:
@@ -224,7 +224,7 @@ class ByAgent(NamedTuple):
     """Questions, options or the design are its own."""
 
 
-def given_by_agent(events: Iterable[LoggedEvent]) -> ByAgent:
+def count_agent_acts(events: Iterable[LoggedEvent]) -> ByAgent:
     kinds = [logged.event.event for logged in events if logged.event.actor is Actor.AI]
     return ByAgent(
         began=any(kind in _BEGUN for kind in kinds),
@@ -234,7 +234,7 @@ def given_by_agent(events: Iterable[LoggedEvent]) -> ByAgent:
 
 
 def agent_lines(events: Iterable[LoggedEvent]) -> Iterator[Line]:
-    done = given_by_agent(events)
+    done = count_agent_acts(events)
     if done.began:
         yield prose(Text("An agent began this session; its instruction was not typed here."), Style.WARNING)
     if done.brought:
@@ -279,7 +279,7 @@ def _revision_lines(before: PlanningSession, after: PlanningSession) -> Iterator
     left = {decision.id: decision for decision in after.decisions}
     made = [decision for decision in before.decisions if decision.selected]
     for decision in made:
-        choice = {"topic": decision.topic, "choice": _chosen(decision)}
+        choice = {"topic": decision.topic, "choice": _describe_choice(decision)}
         if decision.id not in left:
             yield prose(Text("No longer needed: {topic}: {choice}", **choice), Style.WARNING)
         elif left[decision.id] == decision:
@@ -308,11 +308,11 @@ def totals(usage: TokenUsage) -> Text | None:
     """What the model used; None if it used no tokens and nothing came from the cache."""
     if not usage.input_tokens + usage.output_tokens:
         return format_reused(usage) if usage.reused else None
-    used = _used(usage)
+    used = _describe_usage(usage)
     return Text("{used}; {reused}", used=used, reused=format_reused(usage)) if usage.reused else used
 
 
-def _used(usage: TokenUsage) -> Text:
+def _describe_usage(usage: TokenUsage) -> Text:
     tokens = usage.input_tokens + usage.output_tokens
     calls = Text("1 call", "{count} calls", count=usage.requests)
     counted = Text("{tokens} tokens", tokens=f"{tokens:,}")

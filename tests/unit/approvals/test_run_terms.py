@@ -93,7 +93,7 @@ class Bureau:
         made = set_specs(ws, plan_id, [spec], basis={}, actor=Actor.AI, requester=who)
         assert not made.problems
         version = ws.plan.get(plan_id).plan.version
-        stored = ws.store.runs.stored(RUN_ID)
+        stored = ws.store.runs.get_stored(RUN_ID)
         steps = tuple(
             replace(one, plan_version=version) if one.step_id == step_id else one for one in stored.run.steps
         )

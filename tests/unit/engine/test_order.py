@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ringi.engine.design import TargetPath
 from ringi.engine.document import Subtask
-from ringi.engine.order import Cycle, FoundDependency, Order, RepeatedId, UnknownId, Unordered, ordered
+from ringi.engine.order import Cycle, FoundDependency, Order, RepeatedId, UnknownId, Unordered, order_subtasks
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-6")
@@ -31,7 +31,7 @@ def made_fields(made: Subtask) -> dict[str, object]:
 
 
 def order(*tasks: Subtask) -> Order:
-    found = ordered(tasks)
+    found = order_subtasks(tasks)
     assert isinstance(found, Order)
     return found
 
@@ -115,11 +115,11 @@ def test_a_whole_may_name_its_parts():
     ],
 )
 def test_a_cycle_is_told_with_its_path(tasks: list[Subtask], path: tuple[str, ...]):
-    assert ordered(tasks) == Unordered((Cycle(path),))
+    assert order_subtasks(tasks) == Unordered((Cycle(path),))
 
 
 def test_wrong_ids_are_all_named():
-    found = ordered([task("a", "ghost", "a2"), task("a"), task("b", parent="nobody")])
+    found = order_subtasks([task("a", "ghost", "a2"), task("a"), task("b", parent="nobody")])
     assert isinstance(found, Unordered)
     assert set(found.problems) == {
         RepeatedId("a"),
@@ -162,7 +162,7 @@ MANY: dict[str, Callable[[], list[Subtask]]] = {
 @each("shape", MANY)
 def test_ten_thousand(shape: str):
     """Slow ones would take minutes here, deep ones a stack."""
-    found = ordered(MANY[shape]())
+    found = order_subtasks(MANY[shape]())
     assert isinstance(found, Unordered) or len(found.tasks) in {COUNT, 1}
 
 
@@ -195,7 +195,7 @@ def wholes(tasks: list[Subtask]) -> dict[str, list[str]]:
 
 @given(tasks=plans())
 def test_whatever_the_plan(tasks: list[Subtask]):
-    found = ordered(tasks)
+    found = order_subtasks(tasks)
     by_id = {one.id: one for one in tasks}
     if isinstance(found, Unordered):
         for problem in found.problems:
@@ -246,7 +246,7 @@ def apart(tasks: list[Subtask], found: Order) -> None:
 @example(tasks=[task("a"), task("c", reads="x", writes="x"), task("d", reads="x", writes="x"), task("e")])
 def test_the_order_can_be_ordered_again(tasks: list[Subtask]):
     """With what was found written down, nothing more is found and nothing moves apart."""
-    found = ordered(tasks)
+    found = order_subtasks(tasks)
     if isinstance(found, Unordered):
         return
     more = [
@@ -258,7 +258,7 @@ def test_the_order_can_be_ordered_again(tasks: list[Subtask]):
         )
         for one in tasks
     ]
-    again = ordered(more)
+    again = order_subtasks(more)
     assert isinstance(again, Order)
     assert again.groups == found.groups
     assert again.found == ()

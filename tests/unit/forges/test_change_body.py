@@ -8,8 +8,7 @@ from ringi.engine.run_state import RunPhase
 from ringi.forges.body import change_body, change_title
 from ringi.forges.markdown import defuse
 from ringi.kernel.text import in_language
-from ringi.runs.document import Run
-from ringi.runs.offered import Offer
+from ringi.runs.document import Offer, Run
 from tests.tables import each
 
 pytestmark = pytest.mark.req("PP-25")

@@ -27,7 +27,7 @@ from ringi.plans.approve import covering
 from ringi.plans.audit import SubjectFacts, doubts
 from ringi.plans.document import PlanStatus
 from ringi.plans.verify import Examination
-from ringi.runs.offered import Offer, OfferedStep
+from ringi.runs.document import Offer, OfferedStep
 from ringi.runs.step_plan import step_end
 from ringi.tree.action_spec import ALL_SPECS
 from tests.fakes.forges import ALICE, BOB, PROJECT, RINGI, ROBOT, MemoryForge

@@ -11,8 +11,7 @@ from ringi.approvals.view import terms_words
 from ringi.engine.run_state import RunPhase, StepStatus
 from ringi.forges.progress import LONGEST, ProgressComment, describe_run, describe_session, mark_of
 from ringi.models.prompt import QuestionType
-from ringi.runs.document import Run, StepState, StopCode
-from ringi.runs.offered import Offer
+from ringi.runs.document import Offer, Run, StepState, StopCode
 from ringi.sessions.document import (
     DecisionPoint,
     DesignOption,

@@ -99,7 +99,6 @@ MODULES = {
     "ringi.project.state",
     "ringi.provenance.verdict",
     "ringi.runs.document",
-    "ringi.runs.offered",
     "ringi.sessions.document",
     "ringi.engine.instruction",
     "ringi.tools.effects",

@@ -11,7 +11,7 @@ from ringi.approvals.forge import ForgeTerms
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.plans.commit_message import message_of_offer
 from ringi.plans.document import PlannedCommit, with_state
-from ringi.runs.offered import Offer, OfferedStep
+from ringi.runs.document import Offer, OfferedStep
 from tests.helpers import ledger_of
 from tests.unit.runs.steps import RUN, Files
 

@@ -16,9 +16,9 @@ from ringi.engine.process import ActionRecord, Process
 from ringi.kernel.system import new_id
 from ringi.models.prompt import Prompt
 from ringi.models.usage import Spent
-from ringi.runs.process.completion import resumed
 from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
+from ringi.runs.process.process_record import resume
 from ringi.runs.process.reflection import ReflectionEngine
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.ports_process import ToolInfo, ToolResult
@@ -116,7 +116,7 @@ class ScriptedAsker:
         self.said = list(said)
         self.asked: list[Prompt] = []
         self.settled: list[bool] = []
-        self.seconds_left = float("inf")
+        self.seconds = float("inf")
 
     @property
     def calls(self) -> int:
@@ -126,8 +126,8 @@ class ScriptedAsker:
     def spent(self) -> Spent:
         return Spent(input_tokens=100 * self.calls, output_tokens=10 * self.calls, calls=self.calls)
 
-    def left(self) -> float:
-        return self.seconds_left
+    def seconds_left(self) -> float:
+        return self.seconds
 
     def settle(self, *, usable: bool) -> None:
         self.settled.append(usable)
@@ -214,7 +214,7 @@ class ProcessDesk:
         stored = self.ledger.processes.get(self.task.process_id)
         assert stored
         with self.ledger.transaction() as transaction:
-            transaction.processes.save(resumed(stored.process), (), stored.revision)
+            transaction.processes.save(resume(stored.process), (), stored.revision)
 
     def go(self) -> Process:
         return ExecutionCoordinator(self.services()).execute_with_planning(self.task)

@@ -172,7 +172,7 @@ def test_the_whole_time_is_limited_also_over_several_programs(tmp_path: Path):
 
 def test_a_tool_has_no_more_time_than_the_turn(tmp_path: Path):
     made = desk(tmp_path, {"search": ["x"], "done": False}, WRITE)
-    made.model.seconds_left = 7.0
+    made.model.seconds = 7.0
     made.go()
     assert made.tools.seconds[0] == 7.0
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from ringi.engine.run_plan import CriterionType, RunPlan, RunStep, e2e_commands
 from ringi.runs.document import Run, StopCode
-from ringi.runs.gates import missing, stops, unit_commands
+from ringi.runs.gates import find_obstacle, find_stop_condition, unit_commands
 from tests.tables import each
 from tests.unit.runs.plans import a_plan, a_step
 from tests.unit.runs.test_machine import a_run
@@ -25,7 +25,7 @@ def regression(plan: RunPlan) -> RunPlan:
 
 
 def code(run: Run, plan: RunPlan) -> StopCode | None:
-    stop = missing(run, plan)
+    stop = find_obstacle(run, plan)
     return stop.reason_code if stop else None
 
 
@@ -67,9 +67,9 @@ def test_a_regression_criterion_wants_an_end_to_end_test():
 @each("condition", ["UNIT_TEST_FAILED", "stop if unit test failed", "UNIT_TEST_FAILED: stop"])
 def test_a_step_can_say_where_it_stops(condition: str):
     step = a_step(stop_conditions=(condition,))
-    assert stops(step, StopCode.UNIT_TEST_FAILED)
-    assert not stops(step, StopCode.OUT_OF_SCOPE)
-    assert not stops(a_step(), StopCode.UNIT_TEST_FAILED)
+    assert find_stop_condition(step, StopCode.UNIT_TEST_FAILED)
+    assert not find_stop_condition(step, StopCode.OUT_OF_SCOPE)
+    assert not find_stop_condition(a_step(), StopCode.UNIT_TEST_FAILED)
 
 
 def test_a_step_that_may_change_none_of_its_paths():

@@ -17,9 +17,9 @@ from ringi.runs.machine import (
     current,
     due,
     in_phase,
-    paused,
-    resumed,
-    stopped,
+    is_paused,
+    resume_run,
+    stop_run,
     with_step,
 )
 from tests.tables import each
@@ -79,10 +79,10 @@ def test_phases(phase: RunPhase):
 def test_it_pauses_after_as_many_steps_as_it_may_take():
     run = a_run(S.DONE, S.WAITING, most_steps=1)
     assert due(run) is None
-    assert paused(run)
+    assert is_paused(run)
     assert due(replace(run, most_steps=2)) == Due(RunAct.START, 1)
     assert due(a_run(S.PROPOSED, S.WAITING, most_steps=1)) == Due(RunAct.DECIDE, 0)
-    assert not paused(a_run(S.DONE, most_steps=1))
+    assert not is_paused(a_run(S.DONE, most_steps=1))
 
 
 _statuses = st.lists(st.sampled_from(list(S)), min_size=1, max_size=6)
@@ -128,9 +128,9 @@ def test_only_what_the_table_allows(statuses: list[StepStatus], at: int, target:
 def test_a_stop_is_resumed_where_it_was(before: RunPhase, phase: RunPhase):
     stop = Stop(reason_code=StopCode.NO_CHANGES, message="nothing", next_action="ringi continue --retry")
     run = a_run(S.WORKING, phase=before)
-    halted = stopped(run, stop, phase)
+    halted = stop_run(run, stop, phase)
     assert (halted.phase, halted.stop, due(halted)) == (phase, stop, None)
-    assert resumed(halted) == run
+    assert resume_run(halted) == run
 
 
 @each(
@@ -151,7 +151,7 @@ def test_the_current_step_is_not_one_that_only_waits(
     run = a_run(*statuses)
     if halted or named:
         stop = Stop(reason_code=StopCode.NO_CHANGES, message="", next_action="", step_id=named)
-        run = stopped(run, stop, RunPhase.NEEDS_INPUT)
+        run = stop_run(run, stop, RunPhase.NEEDS_INPUT)
     assert current(run) == place
 
 

@@ -15,7 +15,7 @@ from ringi.engine.document import (
     RemoveAction,
 )
 from ringi.engine.process import ActionState, Process, RecoveryRecord, RevisionRecord, RunFeedback
-from ringi.engine.revise import revised
+from ringi.engine.revise import apply_revision
 from ringi.errors import BudgetUsed, ModelFailed
 from ringi.kernel import codec
 from ringi.kernel.tokens import tokens
@@ -321,7 +321,7 @@ def test_a_fallback_that_names_a_tool_is_used(words: str, tool_: str):
     assert (suggestion.strategy == "fallback") is bool(tool_)
     if tool_:
         assert suggestion.revision
-        after = revised(at, suggestion.revision).action_plan
+        after = apply_revision(at, suggestion.revision).action_plan
         assert after
         changed = next(one for one in after.actions or () if one.task_id == "task_1")
         assert changed.tool == tool_
@@ -346,7 +346,7 @@ def test_help_that_fails_is_not_helped_again():
     first = record(_E.NOT_FOUND)
     suggestion = found.suggest_revision(at, [first], found.evaluate_action(action("task_1"), first))
     assert suggestion.revision
-    after = process(revised(at.plan, suggestion.revision))
+    after = process(apply_revision(at.plan, suggestion.revision))
     second = record(_E.NOT_FOUND, number=2, task="task_0", tool="search", arguments={"query": "config"})
     suggestion = found.suggest_revision(
         after, [first, second], found.evaluate_action(action("task_0"), second)
@@ -421,7 +421,7 @@ def test_nothing_is_tried_twice_for_a_task():
     kept = RevisionRecord(
         number=1, at="", reflection=said, revision=first.revision, digest="", strategy=first.strategy
     )
-    after = Process(process_id="p", task="t", plan=revised(at.plan, first.revision), revisions=(kept,))
+    after = Process(process_id="p", task="t", plan=apply_revision(at.plan, first.revision), revisions=(kept,))
     second = found.suggest_revision(after, [failed], said)
     assert second.revision is None
     assert second.recommendations == (str(ADVICE[_E.TOOL_ERROR]),)
@@ -531,7 +531,7 @@ def test_example_15_2_file_not_found():
         assert getattr(mine.action, name) == getattr(theirs.action, name)
     assert mine.action.arguments == {"owner": "myorg", "repo": "myrepo", "query": "config"}
     for change in (suggestion.revision, example.plan_revision):
-        order = revised(at.plan, change).action_plan
+        order = apply_revision(at.plan, change).action_plan
         assert order
         assert order.execution_order == ("task_0", "task_1")
 
@@ -592,10 +592,10 @@ def test_example_15_3_feedback_by_a_model():
         assert getattr(said, name) == getattr(wanted, name)
     assert suggestion.by == "ann"
     assert suggestion.revision
-    assert revised(at.plan, suggestion.revision).task_decomposition == (
-        revised(at.plan, example.plan_revision).task_decomposition
+    assert apply_revision(at.plan, suggestion.revision).task_decomposition == (
+        apply_revision(at.plan, example.plan_revision).task_decomposition
     )
-    after = revised(at.plan, example.plan_revision).action_plan
+    after = apply_revision(at.plan, example.plan_revision).action_plan
     assert after
     assert after.execution_order == ("task_0", "task_1")
     assert [one.file for one in after.actions or ()] == ["src/utils/auth.ts", "src/authentication.ts"]
@@ -614,7 +614,7 @@ def test_feedback_without_a_model_reaches_the_task_at_hand():
     assert change.action_id == "task_2"
     assert change.updates["description"].endswith(f"ann says: {COMMENT}")
     # Said once more, it changes nothing.
-    heard = process(revised(at.plan, suggestion.revision), done=("task_1",))
+    heard = process(apply_revision(at.plan, suggestion.revision), done=("task_1",))
     assert found.incorporate_human_feedback(heard, comment()).revision is None
 
 
@@ -641,6 +641,6 @@ def test_fixed_arguments_do_not_outlive_feedback():
     found, _ = engine()
     suggestion = found.incorporate_human_feedback(fixed, comment())
     assert suggestion.revision
-    after = revised(fixed.plan, suggestion.revision).action_plan
+    after = apply_revision(fixed.plan, suggestion.revision).action_plan
     assert after
     assert [one.arguments for one in after.actions or ()] == [UNSET]

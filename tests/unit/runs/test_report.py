@@ -255,8 +255,8 @@ def test_of_a_session_the_report_says_what_was_asked_answered_and_decided():
     told = Instruction(
         "Add a login", "- Which part?\n  Answer: the API", "- Where: Table\n  Reason: N/A", "### Goal"
     )
-    assert Instruction.read(told.written()) == told
-    run = run_of(plan, planning_session_id="planning-1", instruction=told.written())
+    assert Instruction.read(told.render()) == told
+    run = run_of(plan, planning_session_id="planning-1", instruction=told.render())
     text = text_of(run, plan)
     assert "> Add a login\n\n- Which part?\n  → the API\n\n- Where: Table\n\n## Acc" in text
 

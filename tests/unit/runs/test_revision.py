@@ -16,7 +16,7 @@ from ringi.errors import NoChannel, NotFound, RevisionExpired, RunRace, WrongAns
 from ringi.kernel import codec
 from ringi.kernel.text import Text
 from ringi.ledger.event import EventKind
-from ringi.runs.process.revisions import Revised, accepted, declined, revise
+from ringi.runs.process.revisions import Revised, accept, decline, revise
 from ringi.runs.revision import ReviewedRevision
 from ringi.runs.start import ReviewedRun, covering, start_from_file
 from tests.fakes.processes import RULES, TWO
@@ -77,7 +77,7 @@ def test_approved_as_it_was_shown(ws: Workspace):
     process = process_of(ws, run_id)
     assert process.proposed
     assert process.proposed.approved is True
-    after = accepted(process, SETTINGS)
+    after = accept(process, SETTINGS)
     assert isinstance(after, Process)
     assert after.plan.task_decomposition
     assert after.plan.task_decomposition.subtasks[1].description == "Mend it"
@@ -157,7 +157,7 @@ def test_declined_with_words_is_feedback(ws: Workspace):
     ledger_of(ws).database.execute("UPDATE feedback SET document = replace(document, 'other', 'same')")
     assert any("feedback was changed" in str(one) for one in verify(ledger_of(ws)))
     # It is not proposed again.
-    after = declined(process, SETTINGS)
+    after = decline(process, SETTINGS)
     assert (after.plan, after.waits, after.proposed) == (TWO, None, None)
     assert (after.revised, after.attempts) == (0, 1)
     again = revise(after, suggestion(described("Mend it")), SETTINGS, RULES, "")

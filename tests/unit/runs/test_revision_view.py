@@ -7,7 +7,7 @@ from ringi.engine.document import AddAction, ModifyAction, PlannedAction, Remove
 from ringi.engine.process import Process
 from ringi.kernel.lines import Line, Style
 from ringi.runs.process.revisions import difference
-from ringi.runs.revision_view import proposed_lines, revision_lines
+from ringi.runs.revision_view import proposal_lines, revision_lines
 from tests.fakes.processes import TWO, process
 from tests.unit.runs.test_revisions import applied, described, require
 
@@ -23,7 +23,7 @@ def test_everything_that_changes_is_shown():
     call = ModifyAction(action_id="task_1", updates={"arguments": {"path": "other"}})
     after = require(applied(process(), ADD, long, call))
     record = after.revisions[0]
-    shown = list(proposed_lines(replace(after, step_id="S01"), record, difference(TWO, after.plan)))
+    shown = list(proposal_lines(replace(after, step_id="S01"), record, difference(TWO, after.plan)))
     text = [words(line) for line in shown]
     assert text[0] == "S01: the plan is to be revised"
     assert "suggested by rules" in text

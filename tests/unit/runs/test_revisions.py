@@ -21,7 +21,7 @@ from ringi.engine.document import (
 )
 from ringi.engine.plan_checks import PlanRules
 from ringi.engine.process import Process, Wait
-from ringi.engine.revise import least, revised
+from ringi.engine.revise import apply_revision, least
 from ringi.kernel import codec
 from ringi.runs.process.reflection import Suggestion
 from ringi.runs.process.revisions import (
@@ -34,7 +34,7 @@ from ringi.runs.process.revisions import (
     REFUSED,
     Revised,
     Stuck,
-    accepted,
+    accept,
     difference,
     revise,
 )
@@ -235,7 +235,7 @@ def proposed() -> Process:
 
 @pytest.mark.req("PP-20")
 def test_an_approved_revision_is_applied():
-    after = accepted(proposed(), RevisionConfig())
+    after = accept(proposed(), RevisionConfig())
     assert isinstance(after, Process)
     assert after.revisions[0].approved is True
     assert (after.waits, after.proposed, after.waiting_since) == (None, None, "")
@@ -249,7 +249,7 @@ def test_another_plan_or_another_revision_is_not_the_approved_one():
     moved = replace(at, plan=require(applied(at, described("else"))).plan)
     other = replace(at, proposed=replace(at.proposed, revision=PlanRevision(changes=(ADD,))))
     for changed in (moved, other, replace(at, proposed=None)):
-        found = accepted(changed, RevisionConfig())
+        found = accept(changed, RevisionConfig())
         assert isinstance(found, Stuck)
         assert found.reason == CHANGED
 
@@ -351,7 +351,7 @@ def test_a_revision_touches_only_what_it_names(changes: list[Any], done: set[str
     for task in done:
         assert after[task] == before[task]
     assert named_in(found.record.revision) - {""} <= named_in(revision)
-    assert found.process.plan == revised(THREE, found.record.revision)
+    assert found.process.plan == apply_revision(THREE, found.record.revision)
     assert least(found.process.plan, PlanRevision(changes=()), ()) is None
 
 

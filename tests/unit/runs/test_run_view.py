@@ -2,7 +2,7 @@ import pytest
 
 from ringi.engine.run_state import RunPhase
 from ringi.runs.document import Run, StepState, Stop, StopCode
-from ringi.runs.view import changed, stop_lines
+from ringi.runs.view import describe_size, stop_lines
 from ringi.sessions.run_plan_view import plan_lines
 from tests.tables import each
 from tests.unit.runs.run_samples import plan_of, step_of
@@ -14,7 +14,7 @@ from tests.unit.runs.run_samples import plan_of, step_of
     [(1, 1, "1 file, 1 line"), (1, 2, "1 file, 2 lines"), (3, 12, "3 files, 12 lines")],
 )
 def test_one_line_is_no_lines(files: int, lines: int, words: str):
-    assert str(changed(StepState(step_id="S01", files=files, lines=lines))) == words
+    assert str(describe_size(StepState(step_id="S01", files=files, lines=lines))) == words
 
 
 @pytest.mark.req("RN-12")

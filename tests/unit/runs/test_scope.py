@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ringi.kernel.text import Text
 from ringi.runs.document import StopCode
-from ringi.runs.scope import TreeChanges, violations
+from ringi.runs.gates import TreeChanges, violations
 from tests.tables import each
 from tests.unit.runs.plans import a_plan, a_step
 

@@ -21,7 +21,7 @@ from ringi.sessions.document import (
     QuestionPending,
     SessionStatus,
 )
-from ringi.sessions.operations import consistent
+from ringi.sessions.operations import is_consistent
 from tests.fakes.models import DECISIONS, QUESTIONS, Desk, ScriptedModel, ShownProject
 
 PROJECT = ShownProject({"app.py": "one\ntwo\n", "docs/guide.md": "text\n"})
@@ -209,7 +209,7 @@ def test_whatever_is_brought_the_session_is_as_before_or_one_step_further(calls:
             except (BadBrought, NotAsked):
                 assert desk.tool.get(session_id) == before
             stored = desk.tool.get(session_id)
-            assert consistent(stored.session)
+            assert is_consistent(stored.session)
             _answered(desk, session_id, reject=reject)
         targets = stored.facts.design.target_paths if stored.facts.design else ()
         assert all(PROJECT.has(one.path) or one.new for one in targets)

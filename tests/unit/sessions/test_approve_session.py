@@ -16,7 +16,7 @@ from ringi.kernel.lock import PassingLock
 from ringi.ledger.event import Actor, EventKind, NewEvent
 from ringi.models.prompt import Exchange
 from ringi.models.usage import Purpose
-from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.approve import build_enhanced_instruction
 from ringi.sessions.document import DecisionPending, QuestionPending, SessionStatus
 from ringi.sessions.tool import PlanningTool
 from tests.fakes.models import Desk, ScriptedModel
@@ -237,5 +237,5 @@ def test_what_an_agent_chose_says_so_in_what_is_approved(tmp_path: Path):
     while isinstance(desk.tool.view(session_id).pending, DecisionPending):
         desk.tool.decide(session_id, "1", actor=Actor.AI)
         desk.tool.go_on(session_id)
-    instruction = enhanced_instruction(desk.tool.get(session_id).session)
+    instruction = build_enhanced_instruction(desk.tool.get(session_id).session)
     assert instruction.count("Chosen by the agent") == len(desk.tool.get(session_id).session.decisions)

@@ -11,7 +11,7 @@ from ringi.errors import BadDocument
 from ringi.kernel import codec
 from ringi.models.usage import Purpose
 from ringi.sessions.document import ApprovalPending, FailedPending, SessionStatus, WorkPending
-from ringi.sessions.import_session import changes
+from ringi.sessions.import_session import describe_changes
 from tests.fakes.models import DECISIONS, Desk
 
 
@@ -130,7 +130,7 @@ def test_what_is_other_than_in_the_file_is_told(desk: Desk):
     file = desk.tool.get(desk.at_review()).session
 
     def told(**after: Any) -> list[str]:
-        return [str(change) for change in changes(file, msgspec.structs.replace(file, **after))]
+        return [str(change) for change in describe_changes(file, msgspec.structs.replace(file, **after))]
 
     assert told() == []
     [new] = told(session_id="planning-12345678-0000-4000-8000-000000000000")
@@ -138,4 +138,4 @@ def test_what_is_other_than_in_the_file_is_told(desk: Desk):
     for moved in ({"status": "design"}, {"current_question_index": 0}, {"current_decision_index": 0}):
         assert ["its position" in words for words in told(**moved)] == [True]
     approved = msgspec.structs.replace(file, status=SessionStatus.APPROVED)
-    assert ["approval" in str(change) for change in changes(approved, file)] == [True]
+    assert ["approval" in str(change) for change in describe_changes(approved, file)] == [True]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringi.sessions import operations
-from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.approve import build_enhanced_instruction
 from tests.unit.sessions.test_operations import NOW, asked, begun, designed, in_review
 
 
@@ -13,12 +13,12 @@ from tests.unit.sessions.test_operations import NOW, asked, begun, designed, in_
 def test_exactly_those_parts_in_that_order():
     state = asked()
     for answer in ("password", "speed", "the API\nand its client"):
-        state = operations.answered(state, answer, NOW)
-    state = state.with_(decisions=designed().session.decisions)
-    state = operations.decided(state, "opt-b", "it lasts", NOW)
-    state = operations.decided(state, "opt-a", "", NOW)
-    state = operations.summarised(state, "Short and good.", NOW)
-    assert enhanced_instruction(state.session) == (
+        state = operations.answer_question(state, answer, NOW)
+    state = state.with_session(decisions=designed().session.decisions)
+    state = operations.decide(state, "opt-b", "it lasts", NOW)
+    state = operations.decide(state, "opt-a", "", NOW)
+    state = operations.set_summary(state, "Short and good.", NOW)
+    assert build_enhanced_instruction(state.session) == (
         "Original Instruction: Add a login\n"
         "\n"
         "## Clarified Requirements\n"
@@ -41,18 +41,20 @@ def test_exactly_those_parts_in_that_order():
 
 @pytest.mark.req("IP-8", "IP-10")
 def test_what_was_skipped_is_left_out():
-    state = operations.skipped(asked(), NOW)
-    assert "Which logins?" not in enhanced_instruction(state.session)
+    state = operations.skip_question(asked(), NOW)
+    assert "Which logins?" not in build_enhanced_instruction(state.session)
 
 
 @pytest.mark.req("IP-8")
 def test_nothing_answered_and_nothing_decided_keeps_the_headings():
-    words = enhanced_instruction(begun().session)
+    words = build_enhanced_instruction(begun().session)
     assert words == (
         "Original Instruction: Add a login\n\n## Clarified Requirements\n\n\n"
         "## Design Decisions\n\n\n## Design Summary"
     )
-    assert enhanced_instruction(in_review().session).startswith("Original Instruction: Add a login\n\n## C")
+    assert build_enhanced_instruction(in_review().session).startswith(
+        "Original Instruction: Add a login\n\n## C"
+    )
 
 
 @pytest.mark.req("IP-8")
@@ -60,11 +62,11 @@ def test_nothing_answered_and_nothing_decided_keeps_the_headings():
 def test_no_answer_and_no_reason_gets_out_of_its_item(words: str):
     state = asked()
     for _ in range(3):
-        state = operations.answered(state, words, NOW)
-    state = state.with_(decisions=designed().session.decisions)
+        state = operations.answer_question(state, words, NOW)
+    state = state.with_session(decisions=designed().session.decisions)
     for _ in range(2):
-        state = operations.decided(state, "opt-a", words, NOW)
-    lines = enhanced_instruction(operations.summarised(state, "So.", NOW).session).splitlines()
+        state = operations.decide(state, "opt-a", words, NOW)
+    lines = build_enhanced_instruction(operations.set_summary(state, "So.", NOW).session).splitlines()
     left = [line for line in lines if line and not line.startswith("  ")]
     assert left == [
         "Original Instruction: Add a login",

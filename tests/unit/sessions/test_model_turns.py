@@ -11,9 +11,9 @@ from ringi.errors import BadModelAnswer, SessionFailed, SessionRace
 from ringi.kernel import codec
 from ringi.models.prompt import Exchange, ModelProgress, Prompt
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.approve import build_enhanced_instruction
 from ringi.sessions.document import ApprovalPending, DecisionPending, OpenCall, QuestionPending, SessionStatus
-from ringi.sessions.operations import consistent
+from ringi.sessions.operations import is_consistent
 from tests.fakes.models import DECISIONS, Desk, ScriptedModel, ShownProject
 
 FILES = {
@@ -123,7 +123,7 @@ def test_the_answers_may_raise_further_questions_but_not_more_than_five_in_all(t
             desk.tool.answer(session_id, f"re {view.pending.question.id}")
             assert desk.tool.resume(session_id) == desk.tool.view(session_id)
             view = desk.tool.go_on(session_id)
-            assert consistent(desk.tool.get(session_id).session)
+            assert is_consistent(desk.tool.get(session_id).session)
             if isinstance(view.pending, QuestionPending) and view.pending.of > count:
                 assert view.status is SessionStatus.DISCOVERY
                 break
@@ -245,7 +245,7 @@ def test_the_whole_design_is_in_what_is_approved(tmp_path: Path):
         "### Assumed\n- One user\n\n"
         "### Not included\n- Tokens"
     )
-    assert enhanced_instruction(stored.session).endswith(f"## Design Summary\n{text}")
+    assert build_enhanced_instruction(stored.session).endswith(f"## Design Summary\n{text}")
     assert purposes(desk)[-1] == "review"
 
 

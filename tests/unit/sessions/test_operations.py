@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.errors import BadAnswer, BadInstruction, BadTransition
 from ringi.models.prompt import NewDecisions, NewQuestions, NewRevision, QuestionType
 from ringi.sessions import operations
 from ringi.sessions.document import Question, SessionFacts, SessionStatus
-from ringi.sessions.operations import SessionState, consistent, pending, put_right
+from ringi.sessions.operations import SessionState, is_consistent, pending, repair_position
 from tests.fakes.models import DECISIONS, QUESTIONS
 from tests.tables import each
 
@@ -22,25 +22,25 @@ ID = "planning-00000000-0000-4000-8000-000000000001"
 
 
 def begun(instruction: str = "Add a login") -> SessionState:
-    return operations.begun(ID, instruction, SessionFacts(), NOW)
+    return operations.begin(ID, instruction, SessionFacts(), NOW)
 
 
 def asked() -> SessionState:
-    return operations.questioned(begun(), msgspec.convert(QUESTIONS, NewQuestions), NOW)
+    return operations.set_questions(begun(), msgspec.convert(QUESTIONS, NewQuestions), NOW)
 
 
 def designed() -> SessionState:
     state = asked()
     for _ in range(3):
-        state = operations.answered(state, "yes", NOW)
-    return operations.designed(state, msgspec.convert(DECISIONS, NewDecisions), NOW)
+        state = operations.answer_question(state, "yes", NOW)
+    return operations.set_decisions(state, msgspec.convert(DECISIONS, NewDecisions), NOW)
 
 
 def in_review() -> SessionState:
     state = designed()
     for _ in range(2):
-        state = operations.decided(state, "opt-a", "", NOW)
-    return operations.summarised(state, "# Summary", NOW)
+        state = operations.decide(state, "opt-a", "", NOW)
+    return operations.set_summary(state, "# Summary", NOW)
 
 
 @each("instruction", ["", " \n\t", "x" * 50_001, "half a \ud800 character"])
@@ -67,7 +67,7 @@ def test_questions_get_ids_and_stand_in_the_conversation():
 
 @pytest.mark.req("IP-2")
 def test_without_questions_design_is_next():
-    state = operations.questioned(begun(), NewQuestions(()), NOW)
+    state = operations.set_questions(begun(), NewQuestions(()), NOW)
     assert state.session.status is SessionStatus.DESIGN
 
 
@@ -85,29 +85,29 @@ def test_without_questions_design_is_next():
     ],
 )
 def test_an_option_by_its_words_or_its_number_or_something_else(text: str, answer: str):
-    assert operations.answered(asked(), text, NOW).session.questions[0].answer == answer
+    assert operations.answer_question(asked(), text, NOW).session.questions[0].answer == answer
 
 
 def test_the_words_of_an_option_come_before_its_number():
     raw = {"questions": [{"type": "technical", "question": "How many?", "options": ["2", "1"]}]}
     found = msgspec.convert(raw, NewQuestions)
-    state = operations.questioned(begun(), found, NOW)
-    assert operations.answered(state, "1", NOW).session.questions[0].answer == "1"
+    state = operations.set_questions(begun(), found, NOW)
+    assert operations.answer_question(state, "1", NOW).session.questions[0].answer == "1"
 
 
 @each("text", ["", "  ", "x" * 10_001, "\udcff"])
 def test_what_is_no_answer(text: str):
     with pytest.raises(BadAnswer):
-        operations.answered(asked(), text, NOW)
+        operations.answer_question(asked(), text, NOW)
 
 
 @pytest.mark.req("IP-10")
 def test_a_skipped_question_keeps_no_answer_and_is_not_asked_again():
-    state = operations.skipped(asked(), NOW)
+    state = operations.skip_question(asked(), NOW)
     question = state.session.questions[0]
     assert (question.answer, question.answered_at, question.skipped) == (None, NOW, True)
     assert state.session.current_question_index == 1
-    assert consistent(state.session)
+    assert is_consistent(state.session)
 
 
 @pytest.mark.req("IP-2", "IP-4")
@@ -115,7 +115,7 @@ def test_all_answers_then_all_decisions():
     state = asked()
     for _ in range(3):
         assert state.session.status is SessionStatus.DISCOVERY
-        state = operations.answered(state, "yes", NOW)
+        state = operations.answer_question(state, "yes", NOW)
     assert state.session.status is SessionStatus.DESIGN
     session = in_review().session
     assert session.status is SessionStatus.REVIEW
@@ -125,14 +125,14 @@ def test_all_answers_then_all_decisions():
 
 @each("given", ["opt-b", "OPT-B", "b", "2", "Table", "table"])
 def test_an_option_of_a_decision_by_any_of_its_names(given: str):
-    state = operations.decided(designed(), given, " because ", NOW)
+    state = operations.decide(designed(), given, " because ", NOW)
     point = state.session.decisions[0]
     assert (point.selected_option_id, point.rationale, point.decided_at) == ("opt-b", "because", NOW)
 
 
 @each("given", ["0000000011", "000000001" + "1" * 5000, "01", "0", "-1", "3", "٢"])
 def test_a_number_that_is_none_of_the_options_is_an_answer_in_words(given: str):
-    assert operations.answered(asked(), given, NOW).session.questions[0].answer == given
+    assert operations.answer_question(asked(), given, NOW).session.questions[0].answer == given
 
 
 def test_many_options_and_names_that_look_like_numbers():
@@ -141,10 +141,10 @@ def test_many_options_and_names_that_look_like_numbers():
     [one, *_] = first.options
     names = [("2", "1"), ("1", "b"), *((f"O-{number}", f"n{number}") for number in range(40))]
     options = tuple(msgspec.structs.replace(one, id=id_, name=name) for id_, name in names)
-    state = state.with_(decisions=(msgspec.structs.replace(first, options=options), *others))
+    state = state.with_session(decisions=(msgspec.structs.replace(first, options=options), *others))
 
     def chosen(given: str) -> str | None:
-        return operations.decided(state, given, "", NOW).session.decisions[0].selected_option_id
+        return operations.decide(state, given, "", NOW).session.decisions[0].selected_option_id
 
     assert [chosen(given) for given in ("2", "1", "a", "B", "o-39", "42", "N7")] == [
         "2", "1", "2", "1", "O-39", "O-39", "O-7",
@@ -154,7 +154,7 @@ def test_many_options_and_names_that_look_like_numbers():
 @each("given", ["", "opt-c", "3", "c", "Tables"])
 def test_no_such_option(given: str):
     with pytest.raises(BadAnswer, match="opt-a, opt-b"):
-        operations.decided(designed(), given, "", NOW)
+        operations.decide(designed(), given, "", NOW)
 
 
 def test_one_recommendation_and_no_decision_without_a_topic():
@@ -165,7 +165,7 @@ def test_one_recommendation_and_no_decision_without_a_topic():
             {"topic": " ", "options": [{"name": "X", **option}, {"name": "Y", **option}]},
         ]
     }
-    [only] = operations.designed(asked(), msgspec.convert(raw, NewDecisions), NOW).session.decisions
+    [only] = operations.set_decisions(asked(), msgspec.convert(raw, NewDecisions), NOW).session.decisions
     assert [option.recommendation for option in only.options] == [True, UNSET]
 
 
@@ -173,14 +173,14 @@ def test_one_recommendation_and_no_decision_without_a_topic():
 def test_after_a_reject_the_model_says_what_changes_and_the_third_is_the_end():
     state = in_review()
     for count in (1, 2):
-        state = operations.rejected(state, f"no {count}", NOW)
+        state = operations.reject(state, f"no {count}", NOW)
         session = state.session
         assert (session.status, session.reject_count) == (SessionStatus.DESIGN, count)
         assert (session.current_decision_index, session.design_summary) == (0, None)
         assert pending(state).purpose == "revision"  # type: ignore[union-attr]
-        state = operations.revised(state, NewRevision(), NOW)
-        state = operations.summarised(state, "again", NOW)
-    state = operations.rejected(state, "no 3", NOW)
+        state = operations.revise_decisions(state, NewRevision(), NOW)
+        state = operations.set_summary(state, "again", NOW)
+    state = operations.reject(state, "no 3", NOW)
     assert (state.session.status, state.session.reject_count) == (SessionStatus.CANCELLED, 3)
     assert state.facts.feedback == ("no 1", "no 2", "no 3")
 
@@ -189,19 +189,19 @@ def test_back_leads_through_decisions_to_questions_and_no_further():
     state = in_review()
     places = []
     for _ in range(5):
-        state = operations.back(state)
+        state = operations.go_back(state)
         due = pending(state)
         places.append(due.decision.id if hasattr(due, "decision") else due.question.id)  # type: ignore[union-attr]
     assert places == ["d-2", "d-1", "q-3", "q-2", "q-1"]
     with pytest.raises(BadAnswer, match="nothing before"):
-        operations.back(state)
+        operations.go_back(state)
 
 
 def test_another_answer_makes_the_decisions_anew_and_the_same_one_does_not():
-    state = operations.back(designed())
-    same = operations.answered(state, "yes", NOW)
+    state = operations.go_back(designed())
+    same = operations.answer_question(state, "yes", NOW)
     assert (same.facts.designed, len(same.session.decisions)) == (True, 2)
-    other = operations.answered(state, "no", NOW)
+    other = operations.answer_question(state, "no", NOW)
     assert (other.facts.designed, other.session.decisions) == (False, ())
 
 
@@ -209,23 +209,23 @@ def test_another_answer_makes_the_decisions_anew_and_the_same_one_does_not():
 @each("at", [begun, asked, designed, in_review])
 def test_failed_from_any_phase_and_back_again(at: Any):
     state = at()
-    broken = operations.failed(state, "it rained")
+    broken = operations.fail(state, "it rained")
     assert (broken.session.status, broken.session.error_message) == (SessionStatus.FAILED, "it rained")
-    assert operations.resumed(broken) == state
-    assert operations.cancelled(broken).session.status is SessionStatus.CANCELLED
+    assert operations.resume(broken) == state
+    assert operations.cancel(broken).session.status is SessionStatus.CANCELLED
 
 
 def test_what_failed_cannot_fail_again_and_forgets_nothing():
-    broken = operations.failed(asked(), "it rained")
+    broken = operations.fail(asked(), "it rained")
     with pytest.raises(BadTransition):
-        operations.failed(broken, "it snowed")
+        operations.fail(broken, "it snowed")
     with pytest.raises(BadTransition):
-        operations.failed(operations.cancelled(asked()), "too late")
-    assert operations.failed(asked(), "\ud800").session.error_message == "\\ud800"
+        operations.fail(operations.cancel(asked()), "too late")
+    assert operations.fail(asked(), "\ud800").session.error_message == "\\ud800"
 
 
 def test_a_step_back_resumes_what_failed():
-    state = operations.back(operations.failed(operations.answered(asked(), "yes", NOW), "it rained"))
+    state = operations.go_back(operations.fail(operations.answer_question(asked(), "yes", NOW), "it rained"))
     assert (state.session.status, state.session.current_question_index) == (SessionStatus.DISCOVERY, 0)
     assert (state.session.error_message, state.facts.failed_in) == (None, None)
 
@@ -233,15 +233,15 @@ def test_a_step_back_resumes_what_failed():
 @pytest.mark.req("IP-14")
 @each("end", [SessionStatus.CANCELLED, SessionStatus.APPROVED, SessionStatus.FAILED])
 def test_what_has_ended_is_not_put_right(end: SessionStatus):
-    state = in_review().with_(status=end, current_question_index=99)
-    assert put_right(state) == state
+    state = in_review().with_session(status=end, current_question_index=99)
+    assert repair_position(state) == state
 
 
 @pytest.mark.req("IP-16")
 def test_a_review_without_a_summary_is_design_again():
-    state = in_review().with_(design_summary=None)
-    assert put_right(state).session.status is SessionStatus.DESIGN
-    assert operations.summarised(designed(), "  ", NOW).session.status is SessionStatus.DESIGN
+    state = in_review().with_session(design_summary=None)
+    assert repair_position(state).session.status is SessionStatus.DESIGN
+    assert operations.set_summary(designed(), "  ", NOW).session.status is SessionStatus.DESIGN
 
 
 @pytest.mark.req("IP-14")
@@ -276,7 +276,7 @@ def test_whatever_the_position_no_answer_is_lost_and_it_can_go_on(
         msgspec.structs.replace(template, id=f"d-{number}", selected_option_id=choice)
         for number, choice in enumerate(choices, 1)
     )
-    state = begun().with_(
+    state = begun().with_session(
         status=status,
         questions=questions,
         decisions=decisions,
@@ -284,13 +284,13 @@ def test_whatever_the_position_no_answer_is_lost_and_it_can_go_on(
         current_decision_index=decided_at,
         design_summary=summary,
     )
-    right = put_right(state)
+    right = repair_position(state)
     session = right.session
     assert [question.answer for question in session.questions] == [question.answer for question in questions]
-    assert consistent(session)
+    assert is_consistent(session)
     assert session.status is not SessionStatus.REVIEW or session.design_summary
-    assert put_right(right) == right
-    if not consistent(state.session):
+    assert repair_position(right) == right
+    if not is_consistent(state.session):
         assert session.status is SessionStatus.DISCOVERY
     pending(right)
 

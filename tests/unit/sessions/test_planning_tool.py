@@ -30,7 +30,7 @@ from ringi.errors import (
 from ringi.kernel import codec
 from ringi.models.prompt import Exchange, ModelProgress
 from ringi.models.usage import Purpose, TokenUsage
-from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.approve import build_enhanced_instruction
 from ringi.sessions.document import (
     MOST_MESSAGES,
     ApprovalPending,
@@ -77,7 +77,7 @@ def test_from_an_instruction_to_a_run(desk: Desk):
     assert session.planner_session_id == done.pending.run_id
     run = desk.ledger.runs.get(done.pending.run_id)
     assert (run.phase, run.planning_session_id) == (RunPhase.PLANNING, session_id)
-    assert run.instruction == enhanced_instruction(session)
+    assert run.instruction == build_enhanced_instruction(session)
     approval = desk.ledger.approvals.of(session_id)[-1]
     assert approval.spent_by == run.run_id
     assert verify(desk.ledger) == []

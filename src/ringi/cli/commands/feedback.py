@@ -11,7 +11,7 @@ from ringi.cli.runs import GOING_ON, RunReader, lock_of, reading
 from ringi.engine.run_state import run_id_in
 from ringi.errors import Ambiguous, NotFound
 from ringi.kernel.text import Text
-from ringi.runs.give_feedback import give_feedback
+from ringi.runs.feedback import give_feedback
 
 
 def _is_run(reader: RunReader, word: str) -> bool:

@@ -16,7 +16,7 @@ from ringi.kernel.text import Text
 from ringi.plans.execution import ExecutionResult
 from ringi.plans.result_view import result_lines
 from ringi.provenance.clone import mend_clone
-from ringi.runs.ref_damage import mend_refs, missing_proofs
+from ringi.runs.ref_damage import find_missing_proofs, mend_refs
 
 _DONE: Final = frozenset(["d", "done"])
 _AGAIN: Final = frozenset(["a", "again"])
@@ -67,7 +67,7 @@ def recover(app: App, plan: str | None, done: tuple[str, ...], again: tuple[str,
     _tell_mended(app, mended, results)
     for result in results:
         _tell(app, result)
-    if missing := missing_proofs(workspace):
+    if missing := find_missing_proofs(workspace):
         line = Text("! the notes do not have the proofs of {plans}: somebody deleted them. "
                     "To write them again:", plans=", ".join(missing))  # fmt: skip
         app.ui.line(line, style="yellow")

@@ -23,9 +23,8 @@ from ringi.project.context import FileKind, Gathered
 from ringi.runs.document import Review, Run
 from ringi.runs.drive import RunOptions
 from ringi.runs.replan import replan
-from ringi.runs.role_stops import example
-from ringi.runs.start import planner_of, start_from_file, start_from_request, start_from_session
-from ringi.runs.task import begin_task
+from ringi.runs.role_work import example_of
+from ringi.runs.start import begin_task, planner_of, start_from_file, start_from_request, start_from_session
 from ringi.sessions.outline import outline, similar_outline
 from ringi.sessions.outline_view import outline_lines
 from ringi.sessions.request_files import new_request
@@ -226,7 +225,7 @@ def _warn_no_implementer(app: App, command: str, *, later: bool = True) -> None:
         if command:
             words = Text("--with is for this command alone, and the plan is approved later.")
         named = Text("{words} Name who implements it in your configuration: {example}",
-                     words=words, example=example(RunRole.IMPLEMENTER, command))  # fmt: skip
+                     words=words, example=example_of(RunRole.IMPLEMENTER, command))  # fmt: skip
         app.ui.prose(named, Style.WARNING, mark="! ")
     elif not command:
         line = Text("! Nobody is there to implement it yet; name somebody now, or when it stops:")

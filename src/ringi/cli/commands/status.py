@@ -22,7 +22,7 @@ from ringi.plans.words import age
 from ringi.runs.view import run_facts
 from ringi.sessions.document import OPEN_SESSIONS, ApprovalPending, SessionView
 from ringi.sessions.status_view import SESSION_PHASE, short_names
-from ringi.sessions.view import answer_lines, feedback_lines, given_by_agent, pending_lines
+from ringi.sessions.view import answer_lines, count_agent_acts, feedback_lines, pending_lines
 
 _MOST_RUNS: Final = 20
 
@@ -127,7 +127,7 @@ def _show_session(app: App, session_id: str) -> None:
 
 def _document(driver: Driver, view: SessionView) -> dict[str, Any]:
     """The view, with who said what in it."""
-    done = given_by_agent(driver.app.workspace.log(view.session_id))
+    done = count_agent_acts(driver.app.workspace.log(view.session_id))
     document: dict[str, Any] = msgspec.to_builtins(view)
     document["byAgent"] = {"instruction": done.began, "answers": done.answers, "design": done.brought}
     approval = None

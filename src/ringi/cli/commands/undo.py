@@ -23,7 +23,7 @@ from ringi.plans.execution import ExecutionResult
 from ringi.plans.result_view import commit_lines, restore_words, result_lines, short_id
 from ringi.plans.undo import Undoable
 from ringi.runs.undo import mark_undone, undo_run
-from ringi.runs.view import left_lines
+from ringi.runs.view import remainder_lines
 from ringi.tree.file_state import FileChange, OpStatus
 
 _MOST: Final = 50
@@ -112,7 +112,7 @@ def _undo_run(ctx: click.Context, app: App, run_id: str, sign: Path | None) -> N
         made = any(step.commit for step in run.steps)
         app.ui.line(gone if made else Text("✓ Run {run} is cancelled", run=run_id), style="green")
     if left and left.left:
-        app.ui.show(left_lines(run_id, left))
+        app.ui.show(remainder_lines(run_id, left))
 
 
 def _to_commit(app: App, plan_id: str, made: Sequence[str], *, wanted: bool | None) -> bool:

@@ -16,7 +16,7 @@ from ringi.forges.watch_project import NewsKind, Standing, WatchEvent
 from ringi.kernel.process.progress import watch_progress
 from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session, short
-from ringi.runs.run_workspace import RunEvent
+from ringi.runs.document import RunEvent
 
 _STYLES = {
     NewsKind.APPROVED: "green",

@@ -36,7 +36,7 @@ from ringi.sessions.document import (
     SessionView,
 )
 from ringi.sessions.operations import option_of
-from ringi.sessions.review import ReviewedSession, SessionReview, cancelled, exit_code
+from ringi.sessions.review import ReviewedSession, SessionReview, confirm_cancel, exit_code
 from ringi.sessions.view import decision_lines, feedback_lines, pending_lines, question_lines
 
 HELP: Final = (
@@ -274,7 +274,7 @@ def _quit(dialogue: Dialogue, _: SessionView) -> Step:
 
 
 def _cancel(dialogue: Dialogue, view: SessionView) -> Step:
-    return dialogue.driver.view() if cancelled(dialogue.driver, dialogue.lines) else view
+    return dialogue.driver.view() if confirm_cancel(dialogue.driver, dialogue.lines) else view
 
 
 def _help(dialogue: Dialogue, view: SessionView) -> Step:

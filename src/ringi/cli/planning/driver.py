@@ -35,9 +35,9 @@ from ringi.sessions.status_view import session_facts, short_names
 from ringi.sessions.view import (
     agent_lines,
     approval_lines,
-    approved_line,
     pending_lines,
     review_lines,
+    run_line,
     totals,
     work_lines,
 )
@@ -135,7 +135,7 @@ class Driver(SessionInReview):
             self.ui.show(approval_lines(approval))
 
     def tell_run(self, run_id: str) -> None:
-        self.ui.show([approved_line(run_id)])
+        self.ui.show([run_line(run_id)])
         self.tell_approval()
 
     def tell_run_waits(self, run_id: str) -> None:
@@ -289,7 +289,7 @@ def show_pending(driver: Driver, view: SessionView) -> int:
     """Shows what is pending: a document for programs, text for people. Returns the exit code."""
     ui, pending = driver.ui, view.pending
     if ui.as_json:
-        similar = {"similar": driver.offer.shown()} if driver.offer else {}
+        similar = {"similar": driver.offer.describe()} if driver.offer else {}
         ui.document({**msgspec.to_builtins(view), **similar} if similar else view)
     else:
         ui.show(pending_lines(driver.tool.get(driver.session_id), pending))

@@ -35,9 +35,9 @@ from ringi.models.cache import PlanKind
 from ringi.models.configured import PLAYBOOK
 from ringi.models.turns import compact_schema, format_messages, turns
 from ringi.plans.words import age
-from ringi.runs.forecast import forecast_planning
+from ringi.runs.model_budget import forecast_planning
 from ringi.runs.start import planner_of
-from ringi.sessions import similar_plan
+from ringi.sessions import plan_cache
 from ringi.sessions.document import (
     AgentPending,
     ApprovalPending,
@@ -46,7 +46,7 @@ from ringi.sessions.document import (
     SessionView,
     WorkPending,
 )
-from ringi.sessions.import_session import changes, read_session
+from ringi.sessions.import_session import describe_changes, read_session
 from ringi.sessions.plan_cache import CachedPlanOffer
 
 CHOOSE: Final = ""
@@ -110,7 +110,7 @@ def _import(app: App, file: str) -> SessionView:
     """Imports it, and reports what differs from the file."""
     tool, data = app.workspace.planning, read_named(file)
     view = tool.take_in(data, file, actor=app.actor)
-    for change in changes(read_session(data, file), tool.get(view.session_id).session):
+    for change in describe_changes(read_session(data, file), tool.get(view.session_id).session):
         app.ui.prose(change, Style.WARNING, mark="! ")
     return view
 
@@ -314,11 +314,11 @@ def offer_similar(
     """A session with the design of a similar request, if the person wants it; and what could be offered."""
     if app.workspace.config.model == PLAYBOOK and app.workspace.roles(None).planner() is None:
         return None, None  # it costs nothing
-    offer = similar_plan.find(app.workspace, PlanKind.DESIGN, words.strip())
+    offer = plan_cache.find(app.workspace, PlanKind.DESIGN, words.strip())
     if offer is None or not (seated and can_ask(app)) or not accepts(app, offer):
         return None, offer
     try:
-        return similar_plan.start_with(app.workspace, words, offer, app.actor, forge), offer
+        return plan_cache.start_with(app.workspace, words, offer, app.actor, forge), offer
     except BadBrought as error:
         why = error.details["why"]
         app.ui.prose(Text("It no longer fits: {why}", why=why), Style.WARNING, mark="! ")

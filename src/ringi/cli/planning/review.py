@@ -11,7 +11,7 @@ from ringi.kernel import codec
 from ringi.kernel.lines import Style, TextSpan
 from ringi.kernel.text import Text
 from ringi.plans.review_loop import ReviewAct, ReviewChoice
-from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.approve import build_enhanced_instruction
 from ringi.sessions.review import KEYS, ReviewedSession
 from ringi.sessions.view import review_lines
 
@@ -95,6 +95,6 @@ class SessionPrompter:
     def show_info(self) -> None:
         """Word for word what the run gets."""
         session, plan = self._session.stored.session, self._session.pending.run_plan
-        text = enhanced_instruction(session) + (f"\n\n{codec.pretty(plan).decode()}" if plan else "")
+        text = build_enhanced_instruction(session) + (f"\n\n{codec.pretty(plan).decode()}" if plan else "")
         for line in safe_lines(text):
             self._ui.line(line, indent=2 if line else 0)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ringi.engine.document import PlannedAction
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.process import RUN, ActionRecord, ActionState, Wait
 from ringi.kernel import codec
 from ringi.kernel.telemetry.port import (
@@ -57,7 +57,7 @@ class Actions:
 
     def begin(self, meant: Sequence[Meant], group: int) -> None:
         """Records the intent of each, before any of it is done."""
-        book, known, now = self._book, self._known(), self._context.clock.now()
+        book, known, now = self._book, self._tools_by_name(), self._context.clock.now()
         for one in meant:
             info = known.get(one.tool)
             book.put(
@@ -82,7 +82,7 @@ class Actions:
 
     def carry_out(self, begun: Sequence[ActionRecord]) -> tuple[ActionRecord, ...]:
         """The next of these, with their outcomes; none if it waits for a person. Nothing is saved yet."""
-        known = self._known()
+        known = self._tools_by_name()
         reading = [*_reading(begun, known)]
         if reading:
             return self._run_at_once(reading)
@@ -111,11 +111,11 @@ class Actions:
         self._book.set(waits=None, waiting_since="")
         return (self._end(record, result),)
 
-    def planned(self, record: ActionRecord) -> PlannedAction | None:
+    def find_planned(self, record: ActionRecord) -> PlannedAction | None:
         """As the plan has it; None if a turn of the model wanted it."""
         return dict(actions_of(self._book.process.plan, record.task_id)).get(record.action_id)
 
-    def _known(self) -> Mapping[str, ToolInfo]:
+    def _tools_by_name(self) -> Mapping[str, ToolInfo]:
         return {one.name: one for one in self._context.tools.list_tools()}
 
     def _run_at_once(self, records: Sequence[ActionRecord]) -> tuple[ActionRecord, ...]:
@@ -135,7 +135,7 @@ class Actions:
     def _call(self, record: ActionRecord) -> ToolResult:
         spans, process = self._context.telemetry.spans, self._book.process
         about = {ACTION_ID: record.action_id, RUN_ID: process.run_id, STEP_ID: process.step_id}
-        left = min(self._book.left(), self._context.model.left())
+        left = min(self._book.seconds_left(), self._context.model.seconds_left())
         seconds = max(1.0, min(self._context.config.planning.execution.action_timeout, left))
         with spans.span(Phase.EXECUTE_ACTION, about) as span, tool_call(spans, record.tool) as called:
             result = self._context.tools.call(record.tool, record.arguments, seconds)
@@ -149,7 +149,7 @@ class Actions:
 
     def _unmet(self, record: ActionRecord) -> ToolResult | None:
         """What a planned action needs must be there."""
-        action = self.planned(record)
+        action = self.find_planned(record)
         needed = action.extra.get("requires", ()) if action else ()
         missing = [str(path) for path in needed if not self._context.place.has(str(path))]
         if not missing:

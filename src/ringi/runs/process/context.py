@@ -29,7 +29,7 @@ class ModelAsker(Protocol):
 
     @property
     def spent(self) -> Spent: ...
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds that the turn may still take."""
 
     def ask(self, prompt: Prompt, kind: type[T]) -> T:

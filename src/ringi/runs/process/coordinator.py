@@ -17,7 +17,6 @@ from ringi.models.budget import SpentOn, sum_spent
 from ringi.models.prompt import NewPlanTurn, NewTurn
 from ringi.models.usage import TokenUsage
 from ringi.runs.process.actions import Actions, Meant
-from ringi.runs.process.completion import complete, is_stuck, resumed
 from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.due import (
     Direct,
@@ -25,13 +24,13 @@ from ringi.runs.process.due import (
     UnfinishedActions,
     Waiting,
     arguments_of,
-    carried_out,
     current,
     due,
+    find_completed,
 )
 from ringi.runs.process.judgement import Judgement
-from ringi.runs.process.process_record import ProcessRecord
-from ringi.runs.process.turns import kind_for, prompt_for, wanted
+from ringi.runs.process.process_record import ProcessRecord, complete, is_stuck, resume
+from ringi.runs.process.turns import calls_of, kind_for, prompt_for
 
 _P = ProcessPhase
 _UNPLANNED: Final = frozenset([_P.INITIAL, _P.GOAL_UNDERSTANDING, _P.WAITING_FOR_CLARIFICATION])
@@ -102,7 +101,7 @@ class _Execution:
         self._judgement.decide()
         # That of a run is resumed with the run: until the run has stopped, nobody was told.
         if stuck and not book.process.run_id:
-            book.process = resumed(book.process)
+            book.process = resume(book.process)
         elif book.process.waits is Wait.CALL:
             book.set(waits=None)
 
@@ -113,7 +112,7 @@ class _Execution:
             return
         book.enter(_P.GOAL_UNDERSTANDING)
         if plan is None:
-            outcome = self._planned()
+            outcome = self._ask_engine()
             if not isinstance(outcome, Planned):
                 self._ask_person(outcome)
                 return
@@ -123,7 +122,7 @@ class _Execution:
             book.enter(phase)
         book.save()
 
-    def _planned(self) -> Planned | Unclear | Undecomposed | RefusedPlan:
+    def _ask_engine(self) -> Planned | Unclear | Undecomposed | RefusedPlan:
         if self._context.engine is None:
             raise ValueError("a task without a plan needs an engine")
         engine, said = self._context.engine(), self._unheard()
@@ -153,7 +152,7 @@ class _Execution:
 
     def _advance(self) -> None:
         book = self.book
-        if book.left() <= 0:
+        if book.seconds_left() <= 0:
             seconds = f"{self._execution.total_timeout:g}"
             hint = Text("Raise planning.execution.total_timeout, or make the task smaller.")
             reason = Text(
@@ -164,9 +163,9 @@ class _Execution:
             return
         match due(book.process, book.records):
             case Waiting(record):
-                self._ended(self._actions.look_outside(record))
+                self._take_outcomes(self._actions.look_outside(record))
             case UnfinishedActions(records):
-                self._ended(self._actions.carry_out(records))
+                self._take_outcomes(self._actions.carry_out(records))
             case Direct(actions, group):
                 meant = [Meant(id_, one, one.tool or "", arguments_of(one)) for id_, one in actions]
                 self._actions.begin(meant, group)
@@ -176,13 +175,13 @@ class _Execution:
                 complete(book, self._context.clock.now())
                 book.save()
 
-    def _ended(self, records: tuple[ActionRecord, ...]) -> None:
+    def _take_outcomes(self, records: tuple[ActionRecord, ...]) -> None:
         book = self.book
         if records:
             if any(record.error for record in records) or not book.has_begun():
                 self._context.model.settle(usable=not any(record.error for record in records))
             self._judgement.after(records)
-            book.set(done=(*book.process.done, *carried_out(book.process, book.records)))
+            book.set(done=(*book.process.done, *find_completed(book.process, book.records)))
             if book.process.ending and not book.has_begun():
                 self._end_tasks()
         book.save()
@@ -205,7 +204,7 @@ class _Execution:
         first = turn.tasks[0].id
         meant = [
             Meant(f"{first}_turn_{book.process.turns}_{at}", PlannedAction(task_id=first), *one)
-            for at, one in enumerate(wanted(answer), 1)
+            for at, one in enumerate(calls_of(answer), 1)
         ]
         if meant:
             self._actions.begin(meant, book.process.turns)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ringi.engine.document import PlannedAction, PlanningDocument, Subtask
-from ringi.engine.order import Order, ordered
+from ringi.engine.order import Order, order_subtasks
 from ringi.engine.process import ActionRecord, ActionState, Process
 
 
@@ -67,7 +67,7 @@ def _next_actions(
     }
     for task in tasks:
         for action_id, action in actions_of(process.plan, task.id):
-            if succeeded(action_id, action, records):
+            if has_succeeded(action_id, action, records):
                 continue
             if is_direct(action) and action_id not in failed:
                 yield action_id, action
@@ -85,7 +85,7 @@ def current(process: Process) -> tuple[Subtask, ...]:
 
 
 def _order(process: Process) -> Order | None:
-    found = ordered(process.plan.subtasks)
+    found = order_subtasks(process.plan.subtasks)
     return found if isinstance(found, Order) else None
 
 
@@ -108,7 +108,7 @@ def arguments_of(action: PlannedAction) -> dict[str, Any]:
     return dict(action.arguments) if isinstance(action.arguments, dict) else {}
 
 
-def succeeded(action_id: str, action: PlannedAction, records: Sequence[ActionRecord]) -> bool:
+def has_succeeded(action_id: str, action: PlannedAction, records: Sequence[ActionRecord]) -> bool:
     """As it is planned now: one that a revision changed is done anew."""
     return any(
         record.action_id == action_id
@@ -118,11 +118,11 @@ def succeeded(action_id: str, action: PlannedAction, records: Sequence[ActionRec
     )
 
 
-def carried_out(process: Process, records: Sequence[ActionRecord]) -> tuple[str, ...]:
+def find_completed(process: Process, records: Sequence[ActionRecord]) -> tuple[str, ...]:
     """Tasks at hand whose planned actions have all succeeded."""
     found = []
     for task in current(process):
         own = actions_of(process.plan, task.id)
-        if own and all(succeeded(action_id, action, records) for action_id, action in own):
+        if own and all(has_succeeded(action_id, action, records) for action_id, action in own):
             found.append(task.id)
     return tuple(found)

@@ -7,11 +7,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ringi.engine.document import ActionStatus, PlannedAction, Reflection
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.order import normal
 from ringi.engine.process import RUN, ActionRecord, ActionState, Process
 from ringi.kernel.text import Text, in_language
-from ringi.runs.process.strategies import paths_of, planned_action, subtask_of
+from ringi.runs.process.strategies import find_planned_action, paths_of, subtask_of
 from ringi.tools.effects import ErrorKind, ToolEffect
 
 _E = ErrorKind
@@ -39,7 +39,7 @@ CAUSES: Final[Mapping[ErrorKind, Text]] = {
 }
 
 
-def judged(action: PlannedAction, result: ActionRecord, mask: Callable[[str], str]) -> Reflection:
+def judge_result(action: PlannedAction, result: ActionRecord, mask: Callable[[str], str]) -> Reflection:
     say = in_language(language_of(action.purpose or action.description or result.purpose))
     kind, status = kind_of(result), _status(result)
     error = result.message or (say(CAUSES[kind]) if kind else "")
@@ -55,12 +55,12 @@ def judged(action: PlannedAction, result: ActionRecord, mask: Callable[[str], st
     )
 
 
-def judged_in(
+def judge_in_plan(
     process: Process, record: ActionRecord, evaluation: Reflection
 ) -> tuple[Reflection, ErrorKind | None]:
     """With what only the plan can tell: files that a command changed, and that its task does not name."""
     kind, task = kind_of(record), subtask_of(process.plan, record.task_id)
-    planned = planned_action(process.plan, record)
+    planned = find_planned_action(process.plan, record)
     allowed = [one.path for one in (task.writes or ())] if task else []
     allowed += [planned.file] if planned and planned.file else []
     beside = _outside(record.changed, allowed) if record.tool == RUN else ()
@@ -71,7 +71,7 @@ def judged_in(
         evaluation,
         status=ActionStatus.PARTIAL,
         evaluation=say(CAUSES[_E.SIDE_EFFECT]),
-        issues_identified=(*(evaluation.issues_identified or ()), say(_changed_beside(beside))),
+        issues_identified=(*(evaluation.issues_identified or ()), say(_describe_side_effects(beside))),
         root_cause_analysis=say(CAUSES[_E.SIDE_EFFECT]),
         plan_revision_needed=True,
     )
@@ -110,7 +110,7 @@ def _below(path: str, place: str) -> bool:
     return place in {".", path} or path.startswith(f"{place}/")
 
 
-def _unjudged(record: ActionRecord, kind: ErrorKind | None) -> bool:
+def _is_uncertain(record: ActionRecord, kind: ErrorKind | None) -> bool:
     """It cannot be told whether it is good (PP-10)."""
     if kind is _E.UNKNOWN_OUTCOME:
         return True
@@ -133,7 +133,7 @@ def _status(record: ActionRecord) -> ActionStatus:
 
 
 def _evaluation(record: ActionRecord, kind: ErrorKind | None, status: ActionStatus) -> Text:
-    if _unjudged(record, kind):
+    if _is_uncertain(record, kind):
         return Text("The result cannot be judged, so it counts as a problem.")
     if kind is _E.SIDE_EFFECT:
         return Text("It worked, and changed more than it should.")
@@ -164,12 +164,12 @@ def _issues(record: ActionRecord, kind: ErrorKind | None) -> Iterator[Text]:
     if record.cut and kind is _E.UNEXPECTED:
         yield Text("The result was too long to keep whole.")
     if beside := _outside(record.changed, paths_of(record)):
-        yield _changed_beside(beside)
+        yield _describe_side_effects(beside)
     if record.state is ActionState.PARTIAL and kind is None:
         yield Text("Only a part of it worked.")
 
 
-def _changed_beside(paths: Sequence[str]) -> Text:
+def _describe_side_effects(paths: Sequence[str]) -> Text:
     more = " …" if len(paths) > _MOST_NAMED else ""
     return Text("It also changed: {paths}", paths=", ".join(paths[:_MOST_NAMED]) + more)
 

@@ -9,11 +9,10 @@ from ringi.engine.process import RUN, ActionRecord, ProcessPhase, RecoveryRecord
 from ringi.kernel.telemetry.port import ACTION_ID, OUTCOME, RUN_ID, Component, LogLevel, Phase
 from ringi.kernel.text import Text
 from ringi.runs.process.actions import Actions
-from ringi.runs.process.completion import needs_person
 from ringi.runs.process.context import ProcessContext
-from ringi.runs.process.process_record import ProcessRecord
+from ringi.runs.process.process_record import ProcessRecord, needs_person
 from ringi.runs.process.reflection import ReflectionTrigger, Suggestion, advice
-from ringi.runs.process.revisions import Revised, Stuck, accepted, declined, revise
+from ringi.runs.process.revisions import Revised, Stuck, accept, decline, revise
 from ringi.tools.effects import ErrorKind, ToolEffect
 
 _P = ProcessPhase
@@ -98,18 +97,18 @@ class Judgement:
             book.set(proposed=None, waits=None)
             self.stop(Text("nobody approved the revision of the plan in time"), ())
         elif proposed.approved:
-            found = accepted(book.process, revision)
+            found = accept(book.process, revision)
             book.set(proposed=None, waits=None, waiting_since="")
             about = [one for one in book.records if one.action_id == proposed.reflection.action]
             made = found if isinstance(found, Stuck) else Revised(found, proposed)
-            self._taken(made, about[-1] if about else None)
+            self._take_revision(made, about[-1] if about else None)
         else:
-            book.process = declined(book.process, revision)
+            book.process = decline(book.process, revision)
             book.enter(_P.EXECUTION)
         book.save()
 
     def _reflect(self, record: ActionRecord, trigger: ReflectionTrigger) -> None:
-        book, reflection, planned = self._book, self._context.reflection, self._actions.planned(record)
+        book, reflection, planned = self._book, self._context.reflection, self._actions.find_planned(record)
         book.say(Component.REFLECTION, f"Evaluating action: {record.tool}")
         book.enter(_P.REFLECTION)
         action = planned or PlannedAction(task_id=record.task_id, tool=record.tool)
@@ -170,9 +169,9 @@ class Judgement:
         if revision.require_human_approval and isinstance(made, Revised):
             book.set(proposed=made.record, waits=Wait.REVISION, waiting_since=now)
         else:
-            self._taken(made, record)
+            self._take_revision(made, record)
 
-    def _taken(self, made: Revised | Stuck, record: ActionRecord | None) -> None:
+    def _take_revision(self, made: Revised | Stuck, record: ActionRecord | None) -> None:
         book = self._book
         if isinstance(made, Stuck):
             self.stop(made.reason, made.recommendations)

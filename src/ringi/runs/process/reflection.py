@@ -20,10 +20,10 @@ from ringi.engine.document import (
     PlanRevision,
     Reflection,
 )
-from ringi.engine.language import language_of
+from ringi.engine.instruction import language_of
 from ringi.engine.levels import Measure
 from ringi.engine.plan_checks import PlanRules
-from ringi.engine.plan_prompts import plan_shown, prompt_for
+from ringi.engine.plan_prompts import describe_plan, prompt_for
 from ringi.engine.process import RUN, ActionRecord, ActionState, Process, RecoveryRecord, RunFeedback
 from ringi.engine.revise import change_of, least, revision_of
 from ringi.errors import ModelFailed
@@ -32,15 +32,15 @@ from ringi.kernel.text import Text, in_language
 from ringi.kernel.tokens import tokens
 from ringi.models.prompt import Material, Prompt
 from ringi.models.usage import Purpose
-from ringi.runs.process.evaluation import SOFT, judged, judged_in, kind_of, short
+from ringi.runs.process.evaluation import SOFT, judge_in_plan, judge_result, kind_of, short
 from ringi.runs.process.strategies import (
     ADVICE,
     FailureCase,
     StrategyAttempt,
     attempts,
-    helped_before,
+    find_remembered,
     paths_of,
-    ranked,
+    rank,
     strategy_of,
     subtask_of,
 )
@@ -145,7 +145,7 @@ class ReflectionEngine:
 
     def evaluate_action(self, action: PlannedAction, result: ActionRecord) -> Reflection:
         """By rules; no call."""
-        return judged(action, result, self._mask)
+        return judge_result(action, result, self._mask)
 
     def identify_issues(self, evaluation: Reflection) -> tuple[str, ...]:
         named = evaluation.issues_identified or ()
@@ -169,23 +169,23 @@ class ReflectionEngine:
         With `ask` false no model is asked. Without a problem one is asked only by interval, or if reflections
         are deep.
         """
-        record = _evaluated(records, evaluation)
+        record = _find_record(records, evaluation)
         if record is None:
             return Suggestion(evaluation, None)
-        evaluation, kind = judged_in(process, record, evaluation)
+        evaluation, kind = judge_in_plan(process, record, evaluation)
         case = self._case(process, record, kind or _E.UNEXPECTED)
         remembered = self._recoveries(case.kind) if kind else ()
         needed = bool(evaluation.plan_revision_needed)
-        if needed and (known := helped_before(case, remembered)):
-            return _attempted(case, evaluation, known)
+        if needed and (known := find_remembered(case, remembered)):
+            return _suggest_attempt(case, evaluation, known)
         if ask and self._asks(trigger, needed=needed):
-            found = self._thought(case, records, evaluation, remembered)
+            found = self._ask_about_failure(case, records, evaluation, remembered)
             if found is not None:
                 return found
         if not needed:
             return Suggestion(evaluation, None)
         for attempt in attempts(case, remembered):
-            return _attempted(case, evaluation, attempt)
+            return _suggest_attempt(case, evaluation, attempt)
         return Suggestion(evaluation, None, recommendations=(advice(case.kind, process),))
 
     def _asks(self, trigger: ReflectionTrigger | None, *, needed: bool) -> bool:
@@ -199,7 +199,7 @@ class ReflectionEngine:
 
     # --- by a model ----------------------------------------------------------------------------------------
 
-    def _thought(
+    def _ask_about_failure(
         self,
         case: FailureCase,
         records: Sequence[ActionRecord],
@@ -242,15 +242,15 @@ class ReflectionEngine:
         remembered: Sequence[RecoveryRecord],
     ) -> Prompt:
         process = case.process
-        best, worst = ranked(case, remembered)
+        best, worst = rank(case, remembered)
         helped = [f"helped after {case.kind}: {one}" for one in best]
         helped += [f"did not help after {case.kind}: {one}" for one in sorted(worst)]
         material = {
             "task": process.task,
             "tools": ", ".join(self._tools),
-            "plan": plan_shown(process.plan, process.done),
-            "earlier revisions": "\n".join(_told(process)),
-            "done": _compressed(records, case.record) if self._settings.depth is Depth.DEEP else "",
+            "plan": describe_plan(process.plan, process.done),
+            "earlier revisions": "\n".join(_earlier_revisions(process)),
+            "done": _summarise_actions(records, case.record) if self._settings.depth is Depth.DEEP else "",
             "action": _call(case.record),
             "result": _result(case.record, evaluation),
             "helped before": "\n".join(helped),
@@ -270,15 +270,15 @@ class ReflectionEngine:
             plan_revision_needed=True,
         )
         if self._model and self._settings.depth is not Depth.SHALLOW:
-            found = self._replanned(process, words)
+            found = self._ask_replan(process, words)
             revision = found and least(process.plan, revision_of(found), process.done)
             if found and revision:
                 summary = replace(reflection, feedback_summary=short(found.reason, _SUMMARY))
                 return Suggestion(summary, revision, by=feedback.who)
-        revision = least(process.plan, _said(process, feedback, words), process.done)
+        revision = least(process.plan, _pass_on_words(process, feedback, words), process.done)
         return Suggestion(reflection, revision, by=feedback.who)
 
-    def _replanned(self, process: Process, words: str) -> NewReplan | None:
+    def _ask_replan(self, process: Process, words: str) -> NewReplan | None:
         brief = PlanningBrief(
             process.task,
             language_of(process.task),
@@ -304,12 +304,12 @@ def advice(kind: ErrorKind, process: Process) -> str:
     return in_language(language_of(process.task))(ADVICE[kind])
 
 
-def _evaluated(records: Sequence[ActionRecord], evaluation: Reflection) -> ActionRecord | None:
+def _find_record(records: Sequence[ActionRecord], evaluation: Reflection) -> ActionRecord | None:
     found = [one for one in records if one.action_id == evaluation.action] or list(records)
     return found[-1] if found else None
 
 
-def _attempted(case: FailureCase, evaluation: Reflection, attempt: StrategyAttempt) -> Suggestion:
+def _suggest_attempt(case: FailureCase, evaluation: Reflection, attempt: StrategyAttempt) -> Suggestion:
     reason = evaluation.root_cause_analysis or evaluation.evaluation or ""
     revision = least(
         case.process.plan, PlanRevision(reason=reason, changes=attempt.changes), case.process.done
@@ -333,7 +333,7 @@ def _without_the_same(case: FailureCase, revision: PlanRevision) -> PlanRevision
     return replace(revision, changes=tuple(one for one in revision.changes or () if not same(one)))
 
 
-def _said(process: Process, feedback: RunFeedback, words: str) -> PlanRevision:
+def _pass_on_words(process: Process, feedback: RunFeedback, words: str) -> PlanRevision:
     """Mechanical: the words reach whoever works on the task next."""
     say = in_language(language_of(process.task))
     quoted = replace(feedback, text=words).quoted
@@ -369,7 +369,7 @@ def _result(record: ActionRecord, evaluation: Reflection) -> str:
     return _fit("\n".join([*head, record.result]), _RESULT_TOKENS)
 
 
-def _compressed(records: Sequence[ActionRecord], last: ActionRecord) -> str:
+def _summarise_actions(records: Sequence[ActionRecord], last: ActionRecord) -> str:
     """All that was done, a line each; the oldest go first if they are too many."""
     lines = [
         short(
@@ -390,7 +390,7 @@ def _compressed(records: Sequence[ActionRecord], last: ActionRecord) -> str:
     return "\n".join(reversed(kept))
 
 
-def _told(process: Process) -> list[str]:
+def _earlier_revisions(process: Process) -> list[str]:
     found = list(process.history)
     found += [
         short(f"{one.number} {one.strategy}: {one.revision.reason or ''}", _LINE) for one in process.revisions

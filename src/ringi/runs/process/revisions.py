@@ -17,11 +17,11 @@ from ringi.engine.document import (
     RemoveAction,
     Subtask,
 )
-from ringi.engine.language import language_of
-from ringi.engine.order import Order, ordered
+from ringi.engine.instruction import language_of
+from ringi.engine.order import Order, order_subtasks
 from ringi.engine.plan_checks import PlanRules, findings
 from ringi.engine.process import Process, RevisionRecord
-from ringi.engine.revise import least, revised
+from ringi.engine.revise import apply_revision, least
 from ringi.kernel import codec
 from ringi.kernel.text import Text, in_language
 from ringi.runs.process.reflection import HUMAN, Suggestion
@@ -68,11 +68,11 @@ def revise(
     revision = least(process.plan, suggestion.revision, process.done)
     if revision is None:
         return _stuck(process, NOTHING, suggestion)
-    plan = revised(process.plan, revision)
+    plan = apply_revision(process.plan, revision)
     if _removes_everything(process, revision, plan):
         return _stuck(process, EVERYTHING, suggestion)
     found = findings(plan, rules)
-    if found or not isinstance(ordered(plan.subtasks), Order):
+    if found or not isinstance(order_subtasks(plan.subtasks), Order):
         named = tuple(f"{one.task}: {one.kind} {one.subject}".lstrip(": ") for one in found)
         return _stuck(process, REFUSED, suggestion, named)
     record = RevisionRecord(
@@ -91,19 +91,19 @@ def revise(
     return Revised(_with(process, plan, record, settings), record)
 
 
-def accepted(process: Process, settings: RevisionConfig) -> Process | Stuck:
+def accept(process: Process, settings: RevisionConfig) -> Process | Stuck:
     """With the revision that a person approved: exactly that one, or none."""
     record = process.proposed
     if record is None or plan_digest(process.plan) != record.before:
         return _stuck(process, CHANGED)
-    plan = revised(process.plan, record.revision)
+    plan = apply_revision(process.plan, record.revision)
     if plan_digest(plan) != record.digest:
         return _stuck(process, CHANGED)
     approved = _with(process, plan, replace(record, approved=True), settings)
     return replace(approved, proposed=None, waits=None, waiting_since="")
 
 
-def declined(process: Process, settings: RevisionConfig) -> Process:
+def decline(process: Process, settings: RevisionConfig) -> Process:
     """Without the revision that a person declined, which is not proposed again."""
     record = process.proposed
     if record is None:
@@ -116,7 +116,7 @@ def declined(process: Process, settings: RevisionConfig) -> Process:
 
 def plan_digest(plan: PlanningDocument) -> str:
     # The same plan has the same order, whoever wrote it down.
-    same = revised(plan, PlanRevision())
+    same = apply_revision(plan, PlanRevision())
     parts = (same.task_decomposition, same.action_plan)
     return codec.digest(b"\n".join(codec.canonical(part) for part in parts if part))
 
@@ -133,7 +133,7 @@ def _removes_everything(process: Process, revision: PlanRevision, plan: Planning
     """Whatever it adds instead: a plan that shares nothing with the one before is no revision of it."""
     if not any(isinstance(one, RemoveAction) for one in revision.changes or ()):
         return False
-    before = {one.id for one in revised(process.plan, PlanRevision()).subtasks} - set(process.done)
+    before = {one.id for one in apply_revision(process.plan, PlanRevision()).subtasks} - set(process.done)
     return not before & {one.id for one in plan.subtasks}
 
 
@@ -213,7 +213,7 @@ def difference(before: PlanningDocument, after: PlanningDocument) -> tuple[str, 
 
 def _lines(plan: PlanningDocument) -> Iterator[tuple[str, str]]:
     """Each field of a task names the task, so that a single changed line tells what it is about."""
-    subtasks = revised(plan, PlanRevision()).subtasks
+    subtasks = apply_revision(plan, PlanRevision()).subtasks
     order = {one: at for at, one in enumerate(plan.execution_order)}
     for task in sorted(subtasks, key=lambda one: order.get(one.id, len(order))):
         own = [one for one in plan.actions if one.task_id == task.id]

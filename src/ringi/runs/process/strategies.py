@@ -128,7 +128,7 @@ class FailureCase(NamedTuple):
 
     @property
     def planned(self) -> PlannedAction | None:
-        return planned_action(self.process.plan, self.record)
+        return find_planned_action(self.process.plan, self.record)
 
     @property
     def target(self) -> str:
@@ -146,7 +146,7 @@ class FailureCase(NamedTuple):
         return bool(self.planned and self.planned.before_task)
 
 
-def planned_action(plan: PlanningDocument, record: ActionRecord) -> PlannedAction | None:
+def find_planned_action(plan: PlanningDocument, record: ActionRecord) -> PlannedAction | None:
     """The one of the plan that was carried out; the task's only one if it names no tool."""
     found = dict(actions_of(plan, record.task_id))
     return found.get(record.action_id) or next(iter(found.values()), None)
@@ -167,7 +167,7 @@ def attempts(case: FailureCase, remembered: Sequence[RecoveryRecord] = ()) -> It
     known = [str(one) for one in TRIED[case.kind]]
     if case.is_help:
         known = [_S.FALLBACK, _S.REMOVE]
-    best, worst = ranked(case, remembered)
+    best, worst = rank(case, remembered)
     usual = [one for one in known if one not in worst]
     order = [*best, *usual, *(one for one in known if one in worst)]
     for strategy in dict.fromkeys(order):
@@ -175,13 +175,13 @@ def attempts(case: FailureCase, remembered: Sequence[RecoveryRecord] = ()) -> It
             yield StrategyAttempt(strategy, changes)
 
 
-def helped_before(case: FailureCase, remembered: Sequence[RecoveryRecord]) -> StrategyAttempt | None:
+def find_remembered(case: FailureCase, remembered: Sequence[RecoveryRecord]) -> StrategyAttempt | None:
     """The best that helped more often than not, if it can be tried here."""
-    best, _ = ranked(case, remembered)
+    best, _ = rank(case, remembered)
     return next((one for one in attempts(case, remembered) if one.strategy in best), None)
 
 
-def ranked(case: FailureCase, remembered: Sequence[RecoveryRecord]) -> tuple[list[str], frozenset[str]]:
+def rank(case: FailureCase, remembered: Sequence[RecoveryRecord]) -> tuple[list[str], frozenset[str]]:
     """Those that helped more often than not, best first, and those that mostly did not.
 
     A record with the same tool counts more than one with another.
@@ -232,7 +232,7 @@ def changes_for(case: FailureCase, strategy: str) -> tuple[Change, ...]:
     if tool:
         return _again_with(case, kind, tool)
     if strategy in _NOTES:
-        return _noted(case, _NOTES[_S(strategy)])
+        return _add_note(case, _NOTES[_S(strategy)])
     makers: Mapping[str, Callable[[FailureCase], tuple[Change, ...]]] = {
         _S.FALLBACK: _fallback,
         _S.FIND: _find,
@@ -279,8 +279,8 @@ def _with_tool(case: FailureCase, tool: str) -> tuple[Change, ...]:
     if tool == case.record.tool:
         return ()
     if case.by_turn:
-        return _noted(case, Text("{tool} did not work: use {other}.", tool=case.record.tool, other=tool))
-    given = fitting(case.tools[tool].schema, case.record.arguments)
+        return _add_note(case, Text("{tool} did not work: use {other}.", tool=case.record.tool, other=tool))
+    given = fit_arguments(case.tools[tool].schema, case.record.arguments)
     return (ModifyAction(action_id=case.target, updates={"tool": tool, "arguments": given}),)
 
 
@@ -308,7 +308,7 @@ def _verbs(tool: str) -> frozenset[int]:
 
 def _find(case: FailureCase) -> tuple[Change, ...]:
     """As in chapter 15.2.1 of the specification."""
-    info = _offered(case, _FIND_WORDS)
+    info = _find_reading_tool(case, _FIND_WORDS)
     path = next(iter(paths_of(case.record)), "")
     if info is None or info.name == case.record.tool:
         return ()
@@ -317,7 +317,7 @@ def _find(case: FailureCase) -> tuple[Change, ...]:
 
 
 def _read(case: FailureCase) -> tuple[Change, ...]:
-    info, path = _offered(case, _READ_WORDS), next(iter(paths_of(case.record)), "")
+    info, path = _find_reading_tool(case, _READ_WORDS), next(iter(paths_of(case.record)), "")
     if info is None or not path or info.name == case.record.tool:
         return ()
     return _before(case, info, Text("Read {path} as it is now", path=path))
@@ -325,7 +325,7 @@ def _read(case: FailureCase) -> tuple[Change, ...]:
 
 def _before(case: FailureCase, info: ToolInfo, purpose: Text) -> tuple[Change, ...]:
     words = case.say(purpose)
-    given = filled(info, case.record)
+    given = fill_arguments(info, case.record)
     action = PlannedAction(
         action_type="tool_call",
         tool=info.name,
@@ -337,7 +337,7 @@ def _before(case: FailureCase, info: ToolInfo, purpose: Text) -> tuple[Change, .
     return (AddAction(action=action),)
 
 
-def _offered(case: FailureCase, words: Sequence[str]) -> ToolInfo | None:
+def _find_reading_tool(case: FailureCase, words: Sequence[str]) -> ToolInfo | None:
     """A reading tool for that; one of the same server first, then by the order of the words."""
     server = case.record.tool.partition("_")[0] if "_" in case.record.tool else ""
 
@@ -354,7 +354,7 @@ def _offered(case: FailureCase, words: Sequence[str]) -> ToolInfo | None:
     return min(found, key=place, default=None)
 
 
-def _noted(case: FailureCase, note: Text) -> tuple[Change, ...]:
+def _add_note(case: FailureCase, note: Text) -> tuple[Change, ...]:
     """Our own words only: what a tool said is shown to the model as what it is, a result."""
     words, own = case.say(note), subtask_of(case.process.plan, case.task)
     planned = case.planned
@@ -404,14 +404,14 @@ def _texts(value: object) -> Iterable[str]:
     return ()
 
 
-def fitting(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any] | None:
+def fit_arguments(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any] | None:
     """These arguments for another tool; None if it needs others, and the call is asked for anew."""
     properties, required = _parts(schema)
     chosen = {name: value for name, value in given.items() if name in properties}
     return chosen if chosen and required <= chosen.keys() else None
 
 
-def filled(info: ToolInfo, record: ActionRecord) -> dict[str, Any] | None:
+def fill_arguments(info: ToolInfo, record: ActionRecord) -> dict[str, Any] | None:
     """What a search or a reading is called with: the same owner and place, and what was looked for."""
     properties, required = _parts(info.schema)
     path = next(iter(paths_of(record)), "")

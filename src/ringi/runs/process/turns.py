@@ -101,10 +101,10 @@ def _plan(process: Process, due: PlanningTurn) -> Iterator[str]:
         yield f"[{mark}] {one.id}: {one.description}"
     goal = process.plan.goal_understanding
     yield from (f"criterion: {one}" for one in (goal.success_criteria or () if goal else ()))
-    yield from (f"{one.task_id}: {told}" for one in due.actions if (told := _meant(one)))
+    yield from (f"{one.task_id}: {told}" for one in due.actions if (told := _describe_action(one)))
 
 
-def _meant(action: PlannedAction) -> str:
+def _describe_action(action: PlannedAction) -> str:
     parts = (action.tool, action.purpose, action.expected_outcome)
     return "; ".join(part for part in parts if part)
 
@@ -142,12 +142,12 @@ def _head(record: ActionRecord) -> str:
     return " ".join(filter(None, [f"#{record.number}", record.tool, about, f"({state})"]))
 
 
-def wanted(answer: NewTurn) -> tuple[WantedCall, ...]:
+def calls_of(answer: NewTurn) -> tuple[WantedCall, ...]:
     """In the order in which they are done: look, change, run, call."""
-    return tuple(_wanted(answer))
+    return tuple(_list_calls(answer))
 
 
-def _wanted(answer: NewTurn) -> Iterator[WantedCall]:
+def _list_calls(answer: NewTurn) -> Iterator[WantedCall]:
     for path in answer.read:
         if path.endswith("/") or path in {"", "."}:
             yield WantedCall(LIST, {"path": path.rstrip("/") or "."})

@@ -215,10 +215,10 @@ class Book(NamedTuple):
 @cache
 def book(language: str) -> Book:
     catalogue = gettext.translation(DOMAIN, _LOCALES, [language], fallback=True)
-    return _translated(_english(CONTENT), catalogue.pgettext)
+    return _translate_book(_english(CONTENT), catalogue.pgettext)
 
 
-def shown(folder: Path = CONTENT) -> list[tuple[str, str]]:
+def list_sentences(folder: Path = CONTENT) -> list[tuple[str, str]]:
     """Every sentence for people with its file's name, in file order."""
     found: dict[tuple[str, str], None] = {}
 
@@ -226,7 +226,7 @@ def shown(folder: Path = CONTENT) -> list[tuple[str, str]]:
         found[file, text] = None
         return text
 
-    _translated(_english(folder), keep)
+    _translate_book(_english(folder), keep)
     return list(found)
 
 
@@ -252,22 +252,22 @@ def _read(path: Path, kind: type[T]) -> T:
     return msgspec.toml.decode(path.read_bytes(), type=prepare(kind))
 
 
-def _translated(english: Book, say: Callable[[str, str], str]) -> Book:
+def _translate_book(english: Book, say: Callable[[str, str], str]) -> Book:
     return Book(
-        {kind: _said(chapter, partial(say, kind)) for kind, chapter in english.chapters.items()},
+        {kind: _translate_value(chapter, partial(say, kind)) for kind, chapter in english.chapters.items()},
         {key: say("sentences", text) for key, text in english.sentences.items()},
     )
 
 
-def _said(value: T, say: Callable[[str], str]) -> T:
+def _translate_value(value: T, say: Callable[[str], str]) -> T:
     """A copy with its sentences for people translated by `say`."""
     made: Any = value
     if isinstance(value, str):
         # For an empty message gettext returns the catalogue's header.
         made = value and say(value)
     elif isinstance(value, tuple):
-        made = tuple(_said(each, say) for each in value)
+        made = tuple(_translate_value(each, say) for each in value)
     elif isinstance(value, msgspec.Struct):
         shown_fields = [name for name in value.__struct_fields__ if name in _SHOWN]
-        made = replace(value, **{name: _said(getattr(value, name), say) for name in shown_fields})
+        made = replace(value, **{name: _translate_value(getattr(value, name), say) for name in shown_fields})
     return made  # type: ignore[no-any-return]

@@ -25,7 +25,7 @@ from ringi.sessions.playbook.book import (
 )
 from ringi.sessions.playbook.instruction import PlaybookInstruction, read, things_said
 from ringi.sessions.playbook.quote import cut, one_line
-from ringi.sessions.playbook.words import Searched, searched, stance
+from ringi.sessions.playbook.words import Searched, split_words, stance
 
 Slots = Mapping[str, str]
 _LINE: Final = 300
@@ -53,15 +53,15 @@ class Case(NamedTuple):
         return self.instruction.said | self.answers.said | place
 
     def line(self, template: str) -> str:
-        return cut(filled(template, self.slots), _LINE)
+        return cut(fill(template, self.slots), _LINE)
 
     def phrase(self, template: str) -> str:
-        return cut(filled(template, self.slots), _PHRASE)
+        return cut(fill(template, self.slots), _PHRASE)
 
     def sentence(self, key: str, **values: str) -> str:
         return self.sentences[key].format(**values)
 
-    def quoted(self, text: str) -> str:
+    def quote(self, text: str) -> str:
         """Quotation marks inside become single ones."""
         inner = text.translate({0x201C: "\u2018", 0x201D: "\u2019", 0x300C: "\u300e", 0x300D: "\u300f"})
         return self.sentence("quote", text=inner)
@@ -76,23 +76,23 @@ class Case(NamedTuple):
 
     def steps(self) -> Iterator[tuple[PlaybookStep, str]]:
         """Those of what was chosen, with their words."""
-        chosen = self.chosen()
+        chosen = self.choose()
         for entry in self.chapter.steps:
-            if _applies(entry, chosen) and (text := filled(entry.step, self.slots)):
+            if _applies(entry, chosen) and (text := fill(entry.step, self.slots)):
                 yield entry, text
 
     def criteria(self) -> Iterator[NewCriterion]:
         """What the request says should happen, what was answered, and what is true of every such change."""
-        chosen = self.chosen()
+        chosen = self.choose()
         asked = {self.question(entry).question for entry in self.chapter.questions if entry.criterion}
         answers = (question.answer for question in self.brief.questions if question.question in asked)
         for text in filter(None, (self.instruction.expected, *answers)):
-            said = self.quoted(one_line(text, _LONGEST_ANSWER))
+            said = self.quote(one_line(text, _LONGEST_ANSWER))
             yield NewCriterion(self.sentence("this_case"), self.sentence("tried"), said)
         for entry in self.chapter.criteria:
             if _applies(entry, chosen):
                 yield NewCriterion(
-                    *(filled(text, self.slots) for text in (entry.given, entry.when, entry.then))
+                    *(fill(text, self.slots) for text in (entry.given, entry.when, entry.then))
                 )
 
     def decisions(self) -> list[DecisionEntry]:
@@ -116,7 +116,7 @@ class Case(NamedTuple):
         named = not isinstance(entry, DecisionEntry) or all(
             self.phrase(option.name) for option in entry.options
         )
-        settled = isinstance(entry, DecisionEntry) and _asked_for(entry, self.instruction.verb)
+        settled = isinstance(entry, DecisionEntry) and _option_by_verb(entry, self.instruction.verb)
         meant = entry.only is None or entry.only in self.said
         return bool(named and meant and not settled and not entry.unless & self.said)
 
@@ -126,7 +126,7 @@ class Case(NamedTuple):
         name = chosen.get(self.phrase(entry.topic))
         return next((option.key for option in entry.options if self.phrase(option.name) == name), "")
 
-    def recommended(self, entry: DecisionEntry) -> str:
+    def recommend(self, entry: DecisionEntry) -> str:
         # The first does what was asked.
         return max(entry.options, key=lambda option: self._score(option, self.earlier(entry))).key
 
@@ -138,13 +138,15 @@ class Case(NamedTuple):
         score += _BY_WORDS * stance((self.instruction.words, *self.answers.free), words)
         return score + _BY_ANSWER * len(option.suits & self.answers.said)
 
-    def chosen(self) -> set[str]:
+    def choose(self) -> set[str]:
         """One option of each decision: as decided, otherwise as asked for."""
         due = self.decisions()
         settled = {
-            _asked_for(entry, self.instruction.verb) for entry in self.chapter.decisions if entry not in due
+            _option_by_verb(entry, self.instruction.verb)
+            for entry in self.chapter.decisions
+            if entry not in due
         }
-        return settled.union(self.earlier(entry) or self.recommended(entry) for entry in due)
+        return settled.union(self.earlier(entry) or self.recommend(entry) for entry in due)
 
 
 _BY_FEEDBACK: Final = 40
@@ -174,7 +176,7 @@ def places(case: Case, place: ChangePlace) -> tuple[str, ...]:
     return tuple(path for path in paths if path and _is_shown(path))
 
 
-def _asked_for(entry: DecisionEntry, verb: str) -> str:
+def _option_by_verb(entry: DecisionEntry, verb: str) -> str:
     """The option that the request begins with: “deprecate …”."""
     return next((option.key for option in entry.options if verb in option.hints), "")
 
@@ -211,11 +213,11 @@ def _answers(case: Case) -> CaseAnswers:
             said |= offered[words]
         elif words:
             said.update(things_said(words))
-            free.append(searched(words))
+            free.append(split_words(words))
     return CaseAnswers(
         frozenset(said),
         tuple(free),
-        tuple(searched(text[:_MOST_OF_AN_ANSWER]) for text in case.brief.feedback),
+        tuple(split_words(text[:_MOST_OF_AN_ANSWER]) for text in case.brief.feedback),
     )
 
 
@@ -264,14 +266,14 @@ class Files(NamedTuple):
 
 def files_for(instruction: PlaybookInstruction, project: ProjectFacts) -> Files:
     title = _names(instruction.title)
-    found = [_narrowed(file, title) for file in project.found if _is_shown(file.path)]
-    told = told_in(instruction.plain, found)
+    found = [_narrow(file, title) for file in project.found if _is_shown(file.path)]
+    told = find_mentions(instruction.plain, found)
     fitting = [file for file in found if file.kind in _PREFERRED.get(instruction.kind, (FileKind.SOURCE,))]
     # In a longer text a path may be that of a log, an input or a script that was run.
     paths = [file for file in told if file in fitting]
     named = [file for file in found if _counts(file, instruction.kind) and _defines(file, title)][:1]
-    traced = _traced(instruction.traced, fitting)
-    asked = [file for file in told_in(instruction.title, told) if _counts(file, instruction.kind)]
+    traced = _files_in_trace(instruction.traced, fitting)
+    asked = [file for file in find_mentions(instruction.title, told) if _counts(file, instruction.kind)]
     start = asked or list(dict.fromkeys([*named, *fitting[:1], *paths, *traced[:1], *_close(fitting)]))
     start = _everywhere(instruction, title, found) or start[:_MOST_NAMED]
     tests = [file.path for file in told if file.kind is FileKind.TEST and _is_test(file.path)]
@@ -302,14 +304,14 @@ def _everywhere(
     return sorted(having, key=lambda file: not _defines(file, names))
 
 
-def _traced(trace: str, fitting: Sequence[FoundFile]) -> list[FoundFile]:
+def _files_in_trace(trace: str, fitting: Sequence[FoundFile]) -> list[FoundFile]:
     """The files of a trace, the place of the error first."""
     lines = trace.splitlines()[::-1]
     return list(dict.fromkeys(file for line in lines for file in fitting if _is_framed(file, line)))
 
 
 def _is_framed(file: FoundFile, line: str) -> bool:
-    end = _told_as(file, line)
+    end = _longest_mention(file, line)
     return "/" in end or end == file.path
 
 
@@ -329,7 +331,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(name for span in spans for name in _CODE_NAME.findall(span))
 
 
-def _narrowed(file: FoundFile, names: frozenset[str]) -> FoundFile:
+def _narrow(file: FoundFile, names: frozenset[str]) -> FoundFile:
     """With the definitions that the title names, if it names some."""
     named = tuple(each for each in file.definitions if _last(each) in names)
     return replace(file, definitions=named or file.definitions)
@@ -339,19 +341,19 @@ def _last(definition: Definition) -> str:
     return definition.name.rpartition(".")[2]
 
 
-def told_in(text: str, found: Sequence[FoundFile]) -> list[FoundFile]:
+def find_mentions(text: str, found: Sequence[FoundFile]) -> list[FoundFile]:
     """Those whose path or name the text says; of several with that name the one at the top, or the best."""
     paths, said = {file.path for file in found}, set[str]()
     told = []
     for file in found:
-        end = _told_as(file, text)
+        end = _longest_mention(file, text)
         if end and (end == file.path or (end not in paths and end not in said)):
             said.add(end)
             told.append(file)
     return told
 
 
-def _told_as(file: FoundFile, text: str) -> str:
+def _longest_mention(file: FoundFile, text: str) -> str:
     """The longest end of its path that the text says; empty if it says none."""
     parts = file.path.split("/")
     ends = {file.path, "/".join(parts[-2:])}
@@ -410,14 +412,14 @@ def _slots(
     def code(path: str) -> str:
         return sentences["file"].format(path=path) if path and _is_shown(path) else ""
 
-    def listed(found: tuple[FoundFile, ...], definitions: int = _MOST_DEFINITIONS) -> str:
-        return sentences["between"].join(_located(file, sentences, definitions) for file in found)
+    def join_files(found: tuple[FoundFile, ...], definitions: int = _MOST_DEFINITIONS) -> str:
+        return sentences["between"].join(_locate(file, sentences, definitions) for file in found)
 
     command = next(filter(_is_shown, project.test_commands), "")
-    yield "start", listed(files.start)
-    yield "place", listed(files.start) or chapter.place or sentences["code"]
+    yield "start", join_files(files.start)
+    yield "place", join_files(files.start) or chapter.place or sentences["code"]
     yield "home", code(files.start[0].path) if files.start else ""
-    yield "others", listed(files.others, 1)
+    yield "others", join_files(files.others, 1)
     yield "test", code(files.test) or sentences["test_new"]
     yield "beside", code(files.test)
     yield "docs", code(files.docs)
@@ -429,7 +431,7 @@ def _slots(
     yield "run", sentences["run"].format(command=command) if command else sentences["run_tests"]
 
 
-def _located(file: FoundFile, sentences: Slots, most: int) -> str:
+def _locate(file: FoundFile, sentences: Slots, most: int) -> str:
     # A property and its setter have the same name.
     known = {each.name: each for each in reversed(file.definitions) if _is_shown(each.name)}
     names = [
@@ -440,12 +442,12 @@ def _located(file: FoundFile, sentences: Slots, most: int) -> str:
     return sentences["definitions"].format(path=file.path, names=sentences["between"].join(names))
 
 
-def filled(template: str, values: Slots) -> str:
+def fill(template: str, values: Slots) -> str:
     """Without the sentences that name something the project does not have."""
-    return "".join(_filled(sentence, values) for sentence in _SENTENCES.findall(template)).strip()
+    return "".join(_fill_sentence(sentence, values) for sentence in _SENTENCES.findall(template)).strip()
 
 
-def _filled(sentence: str, values: Slots) -> str:
+def _fill_sentence(sentence: str, values: Slots) -> str:
     used = [name for _, name, _, _ in Formatter().parse(sentence) if name]
     if not all(values[name] for name in used):
         return ""

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from ringi.project.request import without_machine
 from ringi.sessions.playbook.book import Kind, Said, Signs, Words, chapters, vocabulary
 from ringi.sessions.playbook.quote import one_line
-from ringi.sessions.playbook.words import Searched, searched
+from ringi.sessions.playbook.words import Searched, split_words
 
 MOST_READ: Final = 6_000
 """What follows is a pasted log or file."""
@@ -90,8 +90,8 @@ def read(text: str) -> PlaybookInstruction:
     text = "\n".join(without_machine(text[:MOST_READ].split("\n")))
     prose = _prose(text)
     title, rest = _title(prose)
-    words = searched(prose)
-    verb = _verb(_head(searched(_main(_bare(title)))))
+    words = split_words(prose)
+    verb = _verb(_head(split_words(_main(_bare(title)))))
     kind = _kind(title, rest, text)
     said = frozenset(things_said(text)) | frozenset(_about(kind, title, text))
     quotation = one_line(prose if "\n" not in prose else title or prose, _LONGEST_QUOTATION)
@@ -99,12 +99,12 @@ def read(text: str) -> PlaybookInstruction:
         kind=kind,
         said=said,
         title=quotation,
-        kept=_kept(prose),
-        expected=_expected(text),
+        kept=_find_what_stays(prose),
+        expected=_find_expectation(text),
         goals=() if kind is Kind.BUG else tuple(_goals(prose)),
         verb=verb,
         text=text,
-        plain="\n".join([_written(text), *_DIFF.findall(text)]),
+        plain="\n".join([_strip_code(text), *_DIFF.findall(text)]),
         traced="\n".join(found[0] for found in _TRACE.finditer(text)),
         words=words,
     )
@@ -112,10 +112,10 @@ def read(text: str) -> PlaybookInstruction:
 
 def _prose(text: str) -> str:
     """Without comments, code, traces and addresses."""
-    return _URL.sub(" ", _written(text)).strip()
+    return _URL.sub(" ", _strip_code(text)).strip()
 
 
-def _written(text: str) -> str:
+def _strip_code(text: str) -> str:
     blocks = _FENCED.split(_COMMENT.sub(" ", text))
     outside = "\n".join(blocks[::2]) or text
     for noise in (_TRACE, _INDENTED):
@@ -151,24 +151,26 @@ _ENDINGS: Final = (("ies", "y"), ("es", ""), ("s", ""))
 
 def _kind(title: str, rest: str, text: str) -> Kind:
     tag, bare = _TAG.match(title), _bare(title)
-    verb = _verb(_head(searched(_main(bare))))
+    verb = _verb(_head(split_words(_main(bare))))
     # A verb that tells nothing by itself, such as “write”, leaves it to the rest.
     return _by_signs(tag, bare, rest, text, verb) or _by_signs(tag, bare, rest, text, "") or Kind.GENERAL
 
 
 def _by_signs(tag: re.Match[str] | None, bare: str, rest: str, text: str, verb: str) -> Kind | None:
-    words, body = _told(bare), _told(rest)
+    words, body = _search_prose(bare), _search_prose(rest)
     scores: dict[Kind, int] = {}
     for kind, chapter in chapters().items():
         signs, own = chapter.signs, _weight(verb, chapter.signs)
-        tagged = tag is not None and any(searched(part).has_any(signs.tags) for part in tag.groups() if part)
+        tagged = tag is not None and any(
+            split_words(part).has_any(signs.tags) for part in tag.groups() if part
+        )
         scores[kind] = (
             _TAGGED * tagged
             + own
             + min(_sum(words, signs.title), _MOST_BESIDE_A_VERB if verb and not own else _MOST_BY_TITLE)
             + (0 if verb and not own else min(sum(map(body.has, signs.body)), _MOST_BY_BODY))
         )
-    for kind in _by_noun(words, _head(_told(_main(bare))), verb):
+    for kind in _by_noun(words, _head(_search_prose(_main(bare))), verb):
         scores[kind] += _NOUN
     if _ERROR.search(bare) or (verb == "" and _ERROR.search(text)):
         scores[Kind.BUG] += _BY_ERROR
@@ -188,9 +190,9 @@ def _main(bare: str) -> str:
     return _PARTS.split(_CODE.sub(" it ", bare), maxsplit=1)[0]
 
 
-def _told(text: str) -> Searched:
+def _search_prose(text: str) -> Searched:
     """Without code, and without phrases whose words mean something else alone."""
-    words = searched(_CODE.sub(" ", text))
+    words = split_words(_CODE.sub(" ", text))
     return words.without(vocabulary().silent)
 
 
@@ -256,7 +258,7 @@ def _by_noun(words: Searched, head: Searched, verb: str) -> Iterator[Kind]:
 def things_said(text: str) -> Iterator[Said]:
     """By its words alone."""
     text = text[:MOST_READ]
-    prose = searched(_prose(text))
+    prose = split_words(_prose(text))
     for said, words in vocabulary().said.items():
         if said is not Said.NEW and prose.has_any(words):
             yield said
@@ -279,7 +281,7 @@ def _about(kind: Kind, title: str, text: str) -> Iterator[Said]:
     """What depends on the kind of change and the title."""
     if kind is Kind.RENAME and _NEW_NAME.search(title):
         yield Said.NEW_NAME
-    words = searched(title)
+    words = split_words(title)
     shown = _shows_code(text)
     if kind is Kind.BUG and (
         words.has_any(vocabulary().negations) or (shown and words.has_any(vocabulary().failures))
@@ -312,14 +314,14 @@ def _lists(prose: str) -> Iterator[tuple[str, list[str]]]:
 
 def _asks(intro: str, items: Sequence[str]) -> bool:
     words = vocabulary()
-    if searched(intro).has_any((*words.no_goals, *words.said[Said.CASE], *words.expected)):
+    if split_words(intro).has_any((*words.no_goals, *words.said[Said.CASE], *words.expected)):
         return False
-    return all(_verb(_head(searched(_main(_bare(one))))) or not one.isascii() for one in items) and all(
+    return all(_verb(_head(split_words(_main(_bare(one))))) or not one.isascii() for one in items) and all(
         _kind(one, "", one) is not Kind.GENERAL for one in items
     )
 
 
-def _kept(prose: str) -> str:
+def _find_what_stays(prose: str) -> str:
     """From “without changing …” to the end of the clause."""
     low = prose.lower()
     found = [
@@ -337,7 +339,7 @@ def _kept(prose: str) -> str:
     return one_line(prose[begins[-1] if begins else 0 : at + len(word)], _LONGEST_QUOTATION)
 
 
-def _expected(text: str) -> str:
+def _find_expectation(text: str) -> str:
     """The first words of the section that says so."""
     lines = _COMMENT.sub(" ", text).splitlines()
     for at, line in enumerate(lines):
@@ -349,7 +351,7 @@ def _expected(text: str) -> str:
             first = (said or [following])[0]
             # What ends with a colon goes on in code.
             whole = _is_sentence(first) and not first.endswith(":")
-            words = searched(first)
+            words = split_words(first)
             vague = len(first.split()) <= _FEW_WORDS and words.has_any(vocabulary().vague)
             whole = whole and not vague and not words.has_any(vocabulary().unsure)
             return one_line(first, _LONGEST_QUOTATION) if whole else ""

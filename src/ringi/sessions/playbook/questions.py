@@ -48,7 +48,7 @@ def _is_chosen(option: NewOption, earlier: DecisionPoint) -> bool:
 
 
 def _decision(entry: DecisionEntry, case: Case) -> NewDecision:
-    best = case.recommended(entry)
+    best = case.recommend(entry)
     options = [_option(option, case, recommended=option.key == best) for option in entry.options]
     return NewDecision(case.phrase(entry.topic), tuple(options))
 

@@ -46,8 +46,8 @@ def harmless(text: str) -> str:
         plain = plain.replace("`", "'")
     parts = plain.split("`")
     # Every second part is code.
-    return "`".join(_MARKS.sub(_escaped, part) if at % 2 == 0 else part for at, part in enumerate(parts))
+    return "`".join(_MARKS.sub(_escape, part) if at % 2 == 0 else part for at, part in enumerate(parts))
 
 
-def _escaped(mark: re.Match[str]) -> str:
+def _escape(mark: re.Match[str]) -> str:
     return f"\\{mark[0]}"

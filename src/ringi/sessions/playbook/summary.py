@@ -34,8 +34,8 @@ class _SummaryDraft(NamedTuple):
     def plain(self, text: str) -> str:
         return self.shown(one_line(text, self.quotation))
 
-    def said(self, text: str) -> str:
-        return self.case.quoted(self.plain(text))
+    def quote(self, text: str) -> str:
+        return self.case.quote(self.plain(text))
 
     def sentence(self, key: str, **values: str) -> str:
         return self.case.sentence(key, **values)
@@ -45,7 +45,7 @@ def summary(brief: Brief) -> NewSummary:
     case = case_of(brief)
     text = ""
     for quotation, lines in _MEASURES:
-        text = _composed(_SummaryDraft(case, quotation, harmless), lines)
+        text = _compose(_SummaryDraft(case, quotation, harmless), lines)
         if len(text) <= SUMMARY_AIM:
             break
     draft = _SummaryDraft(case, _MEASURES[0][0], str)
@@ -62,12 +62,12 @@ def summary(brief: Brief) -> NewSummary:
     )
 
 
-def _composed(draft: _SummaryDraft, most: int) -> str:
+def _compose(draft: _SummaryDraft, most: int) -> str:
     brief, title = draft.brief, draft.case.instruction.title
     sections = {
-        "goal": [*([draft.said(title)] if title else []), draft.case.chapter.meant],
+        "goal": [*([draft.quote(title)] if title else []), draft.case.chapter.meant],
         "agreed": [_answer(q, draft) for q in brief.questions if q.answer and q.type not in HANDED_ON],
-        "feedback": [draft.said(text) for text in brief.feedback],
+        "feedback": [draft.quote(text) for text in brief.feedback],
         "steps": list(_steps(draft)),
     }
     return "\n\n".join(_section(key, lines, draft, most) for key, lines in sections.items() if lines)
@@ -87,11 +87,11 @@ def _section(key: str, lines: list[str], draft: _SummaryDraft, most: int) -> str
 
 def _answer(question: Question, draft: _SummaryDraft) -> str:
     return draft.sentence(
-        "answer", question=_asked(question, draft), answer=draft.said(question.answer or "")
+        "answer", question=_first_sentence(question, draft), answer=draft.quote(question.answer or "")
     )
 
 
-def _asked(question: Question, draft: _SummaryDraft) -> str:
+def _first_sentence(question: Question, draft: _SummaryDraft) -> str:
     """Its first sentence; what follows says how to answer."""
     end = _QUESTION_MARK.search(question.question)
     return draft.plain(question.question[: end.end()] if end else question.question)
@@ -146,7 +146,7 @@ def _assumptions(draft: _SummaryDraft) -> Iterator[str]:
 
 def _beyond(draft: _SummaryDraft) -> Iterator[str]:
     if draft.case.instruction.kept:
-        yield draft.sentence("kept", text=draft.said(draft.case.instruction.kept))
+        yield draft.sentence("kept", text=draft.quote(draft.case.instruction.kept))
     if draft.case.files.start:
         yield draft.sentence("needless")
 
@@ -161,7 +161,7 @@ def _open(draft: _SummaryDraft) -> Iterator[str]:
         yield draft.sentence("no_tests")
     for question in draft.brief.questions:
         if not question.answer:
-            yield draft.sentence("skipped", question=_asked(question, draft))
+            yield draft.sentence("skipped", question=_first_sentence(question, draft))
     for decision in draft.brief.decisions:
         if not decision.selected:
             yield draft.sentence("undecided", topic=draft.plain(decision.topic))

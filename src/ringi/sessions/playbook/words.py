@@ -52,7 +52,7 @@ class Searched(NamedTuple):
         return Searched(latin, raw)
 
 
-def searched(text: str) -> Searched:
+def split_words(text: str) -> Searched:
     low = text.lower()
     words = _WORD.findall(low.replace("'", "").replace("\u2019", ""))
     return Searched(f" {' '.join(words)} ", low)
@@ -78,19 +78,19 @@ def stance(texts: Sequence[Searched], words: Sequence[str]) -> int:
 def _stance(text: Searched, words: Sequence[str]) -> int:
     for word in words:
         if text.has(word):
-            return AGAINST if _denied(text, word) else FOR
+            return AGAINST if _is_denied(text, word) else FOR
     return SILENT
 
 
-def _denied(text: Searched, word: str) -> bool:
+def _is_denied(text: Searched, word: str) -> bool:
     pattern, latin = term(word)
     # A Latin word may be part of a Japanese sentence.
-    return (latin and _denied_in_english(text.latin, pattern)) or _denied_in_japanese(
+    return (latin and _is_denied_in_english(text.latin, pattern)) or _is_denied_in_japanese(
         text.raw, pattern.strip() if latin else pattern
     )
 
 
-def _denied_in_english(latin: str, pattern: str) -> bool:
+def _is_denied_in_english(latin: str, pattern: str) -> bool:
     before, _, after = latin.partition(pattern)
     behind = Searched(f" {' '.join(after.split()[:_WORDS_AFTER])} ", "")
     words = vocabulary()
@@ -99,6 +99,6 @@ def _denied_in_english(latin: str, pattern: str) -> bool:
     )
 
 
-def _denied_in_japanese(raw: str, word: str) -> bool:
+def _is_denied_in_japanese(raw: str, word: str) -> bool:
     _, _, after = raw.partition(word)
     return any(no in after[:_CHARACTERS_AFTER] for no in vocabulary().denied_in_japanese)

@@ -16,7 +16,7 @@ from ringi.sessions.playbook.book import (
     Kind,
     QuestionEntry,
     book,
-    shown,
+    list_sentences,
     vocabulary,
 )
 from tests.tables import each
@@ -60,7 +60,7 @@ def test_a_field_that_nobody_reads_is_refused(tmp_path: Path):
         copy.parent.mkdir(exist_ok=True)
         copy.write_text(path.read_text().replace("steps]]", "stepps]]"))
     with pytest.raises(msgspec.ValidationError, match="stepps"):
-        shown(tmp_path)
+        list_sentences(tmp_path)
 
 
 def test_every_sentence_is_translated():

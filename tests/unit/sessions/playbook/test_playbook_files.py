@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from ringi.project.context import Definition, FileKind, FoundFile, ProjectFacts
-from ringi.sessions.playbook.case import Files, case_of, told_in
+from ringi.sessions.playbook.case import Files, case_of, find_mentions
 from tests.tables import each
 from tests.unit.sessions.playbook.sessions import brief_of
 
@@ -33,7 +33,7 @@ def found(*paths: str) -> list[FoundFile]:
     ],
 )
 def test_the_files_that_a_request_names(text: str, paths: tuple[str, ...], named: list[str]):
-    assert [file.path for file in told_in(text, found(*paths))] == named
+    assert [file.path for file in find_mentions(text, found(*paths))] == named
 
 
 def code(path: str, *names: str, tests: tuple[str, ...] = ()) -> FoundFile:
