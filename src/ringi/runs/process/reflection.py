@@ -34,9 +34,9 @@ from ringi.models.prompt import Material, Prompt
 from ringi.models.usage import Purpose
 from ringi.runs.process.evaluation import SOFT, judge_in_plan, judge_result, kind_of, short
 from ringi.runs.process.strategies import (
-    ADVICE,
     FailureCase,
     StrategyAttempt,
+    advice_for,
     attempts,
     find_remembered,
     paths_of,
@@ -301,7 +301,7 @@ class ReflectionEngine:
 
 def advice(kind: ErrorKind, process: Process) -> str:
     """What a person can do."""
-    return in_language(language_of(process.task))(ADVICE[kind])
+    return in_language(language_of(process.task))(advice_for(kind))
 
 
 def _find_record(records: Sequence[ActionRecord], evaluation: Reflection) -> ActionRecord | None:

@@ -7,7 +7,6 @@ what it did: add_action:search, modify_action:read.
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
@@ -39,78 +38,57 @@ class Strategy(StrEnum):
     """Search or list before it."""
     READ = "read"
     """Read the file before it."""
-    OTHER_TOOL = "other_tool"
     NEW_CALL = "new_call"
     """The same tool; the model is asked for the call once more."""
-    NARROWER = "narrower"
-    READ_OUTPUT = "read_output"
-    KEEP_TO_SCOPE = "keep_to_scope"
-    SMALLER = "smaller"
     REMOVE = "remove"
 
 
 _S = Strategy
-TRIED: Final[Mapping[ErrorKind, tuple[Strategy, ...]]] = {
-    _E.NOT_FOUND: (_S.FIND, _S.FALLBACK, _S.NEW_CALL),
-    _E.MISMATCH: (_S.READ, _S.FALLBACK, _S.NEW_CALL),
-    _E.INVALID_ARGUMENTS: (_S.NEW_CALL, _S.FALLBACK),
+_USUAL: Final = (_S.FALLBACK, _S.NEW_CALL)
+_TRIED: Final[Mapping[ErrorKind, tuple[Strategy, ...]]] = {
+    _E.NOT_FOUND: (_S.FIND, *_USUAL),
+    _E.MISMATCH: (_S.READ, *_USUAL),
+    _E.UNEXPECTED: (_S.FALLBACK, _S.FIND, _S.NEW_CALL),
+    _E.PRECONDITION: (_S.READ, _S.FIND, _S.FALLBACK),
+    _E.UNKNOWN_OUTCOME: (_S.READ, _S.FIND),
     # Never the same again.
     _E.NOT_ALLOWED: (_S.FALLBACK, _S.REMOVE),
-    _E.UNKNOWN_TOOL: (_S.FALLBACK, _S.OTHER_TOOL),
-    _E.TIMEOUT: (_S.FALLBACK, _S.NARROWER),
-    _E.DIED: (_S.FALLBACK, _S.OTHER_TOOL),
-    _E.FLOODED: (_S.FALLBACK, _S.OTHER_TOOL),
-    _E.TOOL_ERROR: (_S.FALLBACK, _S.NEW_CALL),
-    _E.COMMAND_FAILED: (_S.READ_OUTPUT, _S.FALLBACK),
-    _E.UNEXPECTED: (_S.FALLBACK, _S.FIND, _S.NEW_CALL),
-    _E.SIDE_EFFECT: (_S.KEEP_TO_SCOPE,),
-    _E.PRECONDITION: (_S.READ, _S.FIND, _S.FALLBACK),
     # A person said no: another way to the same thing would go around them.
     _E.DECLINED: (_S.REMOVE,),
-    _E.UNKNOWN_OUTCOME: (_S.READ, _S.FIND),
-    _E.NO_ANSWER: (_S.SMALLER,),
 }
 _GUARDED: Final = frozenset([_E.NOT_ALLOWED, _E.DECLINED])
-_NOTES: Final[Mapping[Strategy, Text]] = {
-    _S.NEW_CALL: Text("The last try failed: look at its result, and call it differently."),
-    _S.NARROWER: Text("The last try took too long: ask for less at once."),
-    _S.READ_OUTPUT: Text("The command failed: read its output, fix the cause, then run it again."),
-    _S.KEEP_TO_SCOPE: Text("The last try changed more than it should: keep to the files named here."),
-    _S.SMALLER: Text("The last answer could not be used: do one small thing at a time."),
-}
-ADVICE: Final[Mapping[ErrorKind, Text]] = {
+_AGAIN: Final = Text("The last try failed: look at its result, and call it differently.")
+_ADVICE: Final[Mapping[ErrorKind, Text]] = {
     _E.NOT_FOUND: Text("Check the path by hand, and say which file is meant."),
-    _E.MISMATCH: Text("Look at the file: it is not as the change expects it."),
-    _E.INVALID_ARGUMENTS: Text("Say which arguments the tool needs."),
     _E.NOT_ALLOWED: Text("Check whether the rules for tools forbid something that the task needs."),
     _E.UNKNOWN_TOOL: Text("Check whether the server with that tool is configured."),
     _E.TIMEOUT: Text("Give it more time (planning.execution.action_timeout), or ask for less."),
     _E.DIED: Text("Check whether the tool's server starts: ringi doctor."),
-    _E.FLOODED: Text("Ask for less, or check what the tool's server sends."),
-    _E.TOOL_ERROR: Text("Look at the tool's error message, and say what to do instead."),
     _E.COMMAND_FAILED: Text("Run the command by hand, and say what it needs."),
-    _E.UNEXPECTED: Text("Look at the result, and say whether it is the right one."),
-    _E.SIDE_EFFECT: Text("Look at the other files that it changed, and say whether that is right."),
     _E.PRECONDITION: Text("Provide what the task relies on, or say what to do without it."),
     _E.DECLINED: Text("You said no to a call that the task needs: say what to do instead."),
     _E.UNKNOWN_OUTCOME: Text("Look at what the call has done, run ringi recover, and say how it ended."),
     _E.NO_ANSWER: Text("Ask for a smaller part of the task, or use another model."),
 }
+_ANY_ADVICE: Final = Text("Look at the result, and say what to do instead.")
+
+
+def strategies_for(kind: ErrorKind) -> tuple[Strategy, ...]:
+    """The usual ones first."""
+    return _TRIED.get(kind, _USUAL)
+
+
+def advice_for(kind: ErrorKind) -> Text:
+    """What a person can do."""
+    return _ADVICE.get(kind, _ANY_ADVICE)
+
 
 _FIND_WORDS: Final = ("search", "find", "grep", "query", "glob", "list", "ls", "tree", "directory")
 _READ_WORDS: Final = ("read", "get", "cat", "show", "view", "contents")
-_VERBS: Final = (
-    _FIND_WORDS,
-    _READ_WORDS,
-    ("write", "create", "update", "put"),
-    ("patch", "edit", "replace"),
-    ("run", "exec", "execute", "shell", "command"),
-)
 _QUERY_KEYS: Final = ("query", "pattern", "q", "text", "keyword", "search", "name")
 _PATH_KEYS: Final = ("path", "file", "file_path", "filename", "target", "uri")
 _FOLDER_KEYS: Final = ("path", "directory", "dir", "folder", "root")
 _HEADER: Final = re.compile(r"^(?:\+\+\+|---) (?:[ab]/)?(?!/dev/null)([^\t\n]+)", re.MULTILINE)
-_CLOSE: Final = 0.6
 
 
 class FailureCase(NamedTuple):
@@ -164,7 +142,7 @@ class StrategyAttempt(NamedTuple):
 def attempts(case: FailureCase, remembered: Sequence[RecoveryRecord] = ()) -> Iterator[StrategyAttempt]:
     """What can be tried, best first; nothing that was tried for this task before."""
     tried = {one.strategy for one in case.process.revisions if _is_about(one.reflection.action, case.task)}
-    known = [str(one) for one in TRIED[case.kind]]
+    known = [str(one) for one in strategies_for(case.kind)]
     if case.is_help:
         known = [_S.FALLBACK, _S.REMOVE]
     best, worst = rank(case, remembered)
@@ -186,7 +164,7 @@ def rank(case: FailureCase, remembered: Sequence[RecoveryRecord]) -> tuple[list[
 
     A record with the same tool counts more than one with another.
     """
-    allowed = {str(one) for one in TRIED[case.kind]}
+    allowed = {str(one) for one in strategies_for(case.kind)}
     usable = [
         one
         for one in remembered
@@ -231,13 +209,12 @@ def changes_for(case: FailureCase, strategy: str) -> tuple[Change, ...]:
     kind, _, tool = strategy.partition(":")
     if tool:
         return _again_with(case, kind, tool)
-    if strategy in _NOTES:
-        return _add_note(case, _NOTES[_S(strategy)])
+    if strategy == _S.NEW_CALL:
+        return _add_note(case, _AGAIN)
     makers: Mapping[str, Callable[[FailureCase], tuple[Change, ...]]] = {
         _S.FALLBACK: _fallback,
         _S.FIND: _find,
         _S.READ: _read,
-        _S.OTHER_TOOL: _other_tool,
         _S.REMOVE: _remove,
     }
     maker = makers.get(strategy)
@@ -282,28 +259,6 @@ def _with_tool(case: FailureCase, tool: str) -> tuple[Change, ...]:
         return _add_note(case, Text("{tool} did not work: use {other}.", tool=case.record.tool, other=tool))
     given = fit_arguments(case.tools[tool].schema, case.record.arguments)
     return (ModifyAction(action_id=case.target, updates={"tool": tool, "arguments": given}),)
-
-
-def _other_tool(case: FailureCase) -> tuple[Change, ...]:
-    """One of another server that does the same; the closest name if there is no such tool."""
-    wanted = case.record.tool
-    if case.kind is _E.UNKNOWN_TOOL:
-        names = {name.casefold(): name for name in case.tools}
-        close = get_close_matches(wanted.casefold(), names, 1, _CLOSE)
-        return _with_tool(case, names[close[0]]) if close else ()
-    server = wanted.partition("_")[0] if "_" in wanted else ""
-    verbs = _verbs(wanted)
-    for info in case.tools.values():
-        foreign = not server or not info.name.startswith(f"{server}_")
-        same = info.effect is case.record.effect and verbs & _verbs(info.name)
-        if foreign and same and info.name != wanted:
-            return _with_tool(case, info.name)
-    return ()
-
-
-def _verbs(tool: str) -> frozenset[int]:
-    words = set(re.split(r"[\W_]+", tool.casefold()))
-    return frozenset(number for number, verbs in enumerate(_VERBS) if words & set(verbs))
 
 
 def _find(case: FailureCase) -> tuple[Change, ...]:
