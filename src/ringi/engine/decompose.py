@@ -43,7 +43,7 @@ def draft_subtasks(found: NewDecomposition, most: int, tools: ToolRules, has: Ha
 
 
 def settle_paths(subtasks: Sequence[Subtask], has: Has) -> tuple[tuple[Subtask, ...], tuple[Text, ...]]:
-    """Every path exists, or is marked new; a file that nobody writes and nobody has is not read."""
+    """Every path exists, or is marked new; a file that does not exist and that no task writes is not read."""
     written = {normal(one.path) for task in subtasks for one in task.writes or ()}
     notes: dict[Text, None] = {}
     made = []
@@ -63,7 +63,7 @@ def settle_paths(subtasks: Sequence[Subtask], has: Has) -> tuple[tuple[Subtask, 
 def action_plan(
     subtasks: Sequence[Subtask], order: Order, actions: Sequence[NewAction], tools: ToolRules, reasoning: str
 ) -> ActionPlan:
-    """In the order that follows from the dependencies, whatever order the actions are in."""
+    """In the order that follows from the dependencies, not in that of the actions."""
     by_task: dict[str, list[NewAction]] = {}
     for action in actions:
         by_task.setdefault(action.task_id, []).append(action)

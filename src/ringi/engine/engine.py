@@ -92,7 +92,7 @@ class Planned(NamedTuple):
 
 
 class Unclear(NamedTuple):
-    """Somebody has to answer questions; the document has a provisional plan if one was possible."""
+    """Questions have to be answered; the document has a provisional plan if one was possible."""
 
     document: PlanningDocument
     error: UnclearGoal
@@ -346,7 +346,7 @@ def _brief(
 
 
 def adopt_plan(given: EngineContext, task_prompt: str, document: PlanningDocument) -> Outcome:
-    """A plan that was made before, checked like a new one; nobody is asked."""
+    """A plan that was made before, checked like a new one; no model is asked."""
     subtasks = document.subtasks
     order = order_subtasks(subtasks)
     if isinstance(order, Unordered):
@@ -417,7 +417,7 @@ def _decomposition_failure(
     found: NewDecomposition,
     language: Language,
 ) -> DecompositionFailed:
-    """At most as many as a plan could have: the rest of ten thousand tells nobody anything."""
+    """At most as many as a plan could have: a reader needs no ten thousand."""
     wrong = order.tasks if isinstance(order, Unordered) else frozenset()
     feasible = [task for task in subtasks if task.id not in wrong]
     infeasible: list[Subtask | str] = [task for task in subtasks if task.id in wrong]

@@ -48,7 +48,7 @@ def measure_of(tokens: int, config: Config) -> Measure:
 
 
 def subtask_limit(config: Config) -> int | None:
-    """None if nobody set one: then it depends on the level."""
+    """None if it is not set: then it depends on the level."""
     return config.planning.max_subtasks if config.is_set("planning.max_subtasks") else None
 
 

@@ -1,4 +1,4 @@
-"""The order of subtasks (PP-6): pure, linear in what a model may send, whatever the ids are.
+"""The order of subtasks (PP-6): pure, and linear in what a model may send.
 
 A subtask with parts is not carried out itself: it begins with its first part and ends with its last. Whoever
 depends on it waits for all of them, and they wait for what it depends on.
@@ -32,7 +32,7 @@ Problem = Cycle | UnknownId | RepeatedId
 
 
 class FoundDependency(NamedTuple):
-    """A dependency that nobody named: both use the same file, and one of them writes it."""
+    """A dependency that was not named: both use the same file, and one of them writes it."""
 
     task: str
     on: str

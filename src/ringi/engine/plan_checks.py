@@ -1,4 +1,4 @@
-"""What is wrong with a plan, whoever made it (PP-16). A plan with a finding is refused.
+"""What is wrong with a plan from any source (PP-16). A plan with a finding is refused.
 
 Only what would be carried out is judged: tools, paths, commands and what to do on failure. A description may
 speak of anything; "document why sudo is needed" is a sound task. Secrets are searched everywhere.
@@ -156,7 +156,7 @@ def _command(text: str, task: str) -> Iterator[Finding]:
 
 
 def dangers(command: str) -> tuple[FindingKind, ...]:
-    """What is wrong with a command line, whoever wants to run it."""
+    """What is wrong with a command line, for every caller."""
     plain = re.sub(r"[\"'\\]", "", unicodedata.normalize("NFKC", command))
     return tuple(kind for kind, pattern in _COMMANDS.items() if pattern.search(plain))
 

@@ -34,7 +34,7 @@ PROCESS_TRANSITIONS: Final[Mapping[ProcessPhase, frozenset[ProcessPhase]]] = {
     _P.GOAL_UNDERSTANDING: frozenset([_P.TASK_DECOMPOSITION, _P.WAITING_FOR_CLARIFICATION]),
     _P.TASK_DECOMPOSITION: frozenset([_P.ACTION_PLAN, _P.WAITING_FOR_CLARIFICATION]),
     _P.ACTION_PLAN: frozenset([_P.EXECUTION, _P.WAITING_FOR_CLARIFICATION]),
-    # Somebody answered.
+    # Answered.
     _P.WAITING_FOR_CLARIFICATION: frozenset([_P.GOAL_UNDERSTANDING]),
     # Early, or because a person is needed: completion.
     _P.EXECUTION: frozenset([_P.REFLECTION, _P.COMPLETION]),
@@ -150,7 +150,7 @@ class RunFeedback(Document, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def quoted(self) -> Text:
-        """For whoever works with it: nobody takes an agent for a person."""
+        """As the role reads it: an agent is not taken for a person."""
         if self.agent:
             return Text("An agent ({who}), not a person, says: {text}", who=self.who, text=self.text)
         return Text("{who} says: {text}", who=self.who, text=self.text)

@@ -1,4 +1,4 @@
-"""A request in Markdown (RN-13): what somebody wants, with acceptance criteria, written by a person.
+"""A request in Markdown (RN-13): what is wanted, with acceptance criteria, written by a person.
 
     # Title
     What is wanted, and why.
@@ -121,7 +121,7 @@ def without_comments(text: str) -> str:
 
 
 def _as_written(found: Iterable[Problem]) -> Iterator[Problem]:
-    """In the words of whoever writes a request, and knows no fields."""
+    """In the words of a person who writes a request, and knows no fields."""
     said = set()
     for one in found:
         if one.path == "$.title":
@@ -143,7 +143,7 @@ def _assign_ids(criteria: Sequence[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def _sections(text: str) -> tuple[str, dict[str, list[str]]]:
-    """The title, and the lines of each section; whatever is in a code block is no heading."""
+    """The title, and the lines of each section; a line in a code block is no heading."""
     title, current = "", "body"
     found: dict[str, list[str]] = {name: [] for name in ("body", *dict.fromkeys(_SECTIONS.values()))}
     fence = ""

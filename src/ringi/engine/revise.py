@@ -98,7 +98,7 @@ def apply_revision(plan: PlanningDocument, revision: PlanRevision) -> PlanningDo
 def least(plan: PlanningDocument, revision: PlanRevision, done: Collection[str] = ()) -> PlanRevision | None:
     """Only the changes that it names and that change something; None if there are none.
 
-    What is done stays as it is, and so does whatever a plan in other words would change beside its changes.
+    What is done stays as it is; a whole plan in other words changes nothing.
     """
     now = apply_revision(plan, PlanRevision())
     kept: list[Change] = []
@@ -271,7 +271,7 @@ def _remove_action(subtasks: list[Subtask], actions: list[PlannedAction], action
 
 
 def _remove_task(subtasks: list[Subtask], actions: list[PlannedAction], gone: str) -> _Parts:
-    """Whoever waited for it waits for what it waited for."""
+    """Tasks that waited for it wait for what it waited for."""
     removed = next((one for one in subtasks if one.id == gone), None)
     before = tuple(removed.dependencies or ()) if removed else ()
     kept = [

@@ -148,7 +148,7 @@ def _place(draft: _PartDraft, found: Sequence[RunPart], *, nothing_else: bool) -
     if not found:
         return None
     part, last = draft.part, len(found) - 1
-    if not part.title:  # nobody said which
+    if not part.title:  # no step names it
         tested = _find_tested(part, found) if only_tests(part.paths) else None
         return last if tested is None else tested
     if only_tests(part.paths) and not nothing_else:
@@ -179,7 +179,7 @@ def _merge(one: RunPart, other: RunPart) -> RunPart:
 
 
 def _whole(planned: PartsInput) -> RunPart:
-    """Everything in one step: nobody said which task changes which files."""
+    """Everything in one step: no task names its files."""
     design, actions = planned.design or Design(), planned.actions.actions or () if planned.actions else ()
     paths = [target.path for target in design.target_paths] or [one.file for one in actions if one.file]
     harder = [task.estimated_complexity for task in planned.subtasks if task.estimated_complexity]

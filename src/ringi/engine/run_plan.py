@@ -210,7 +210,7 @@ class RunPlan(Document, frozen=True, kw_only=True):
 
 
 def commands_after(plan: RunPlan, step: RunStep) -> tuple[str, ...]:
-    """All that run after the step, unless somebody gives others later."""
+    """All that run after the step, unless a person gives others later."""
     return tuple(dict.fromkeys([*unit_commands_of(plan, step), *e2e_commands(plan, step)]))
 
 

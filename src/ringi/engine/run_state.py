@@ -32,7 +32,7 @@ RUN_TRANSITIONS: Final[Mapping[RunPhase, frozenset[RunPhase]]] = {
     # Resumes in the phase in which it stopped.
     _R.NEEDS_INPUT: frozenset([_R.PLANNING, _R.EXECUTING, _R.INTEGRATING, _R.CANCELLED, _R.FAILED]),
     _R.CANCELLED: frozenset(),
-    # Somebody wants another try.
+    # Another try.
     _R.FAILED: frozenset([_R.PLANNING, _R.EXECUTING, _R.INTEGRATING, _R.CANCELLED]),
 }
 
@@ -56,7 +56,7 @@ def run_id(now: str, word: str) -> str:
 
 
 def run_id_in(word: str) -> bool:
-    """Whether what somebody typed looks like the id of a run, or its beginning."""
+    """Whether a typed word looks like the id of a run, or its beginning."""
     return re.fullmatch(r"[0-9]{8}(-[0-9]{1,6}(-[0-9a-f]{1,6})?)?", word) is not None
 
 

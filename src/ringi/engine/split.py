@@ -25,7 +25,7 @@ def split(
     language: Language = "en",
     planned: Sequence[NewStep] = (),
 ) -> RunPlan | None:
-    """With more steps in place of this one, as somebody planned them; None if that would be too many.
+    """With more steps in place of this one, as they are planned; None if that would be too many.
 
     `changed` has the lines of each file that was changed; it is empty if that is not known.
     """

@@ -172,7 +172,7 @@ def _is_retestable(step: StepState) -> bool:
 
 
 def _waits(workspace: Workspace, run: Run, step: StepState) -> bool:
-    """Whether nobody has decided about it. Raises NotAmended if a person has begun to."""
+    """Whether it is undecided. Raises NotAmended if a person has begun to decide."""
     document = workspace.plan.get(step.plan_id)
     if document.state.status in ENDED:
         return False

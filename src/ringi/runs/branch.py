@@ -42,7 +42,7 @@ _MADE: Final = "made"
 PUBLISHED: Final = "refs/ringi/published"
 """In our folder: what the person's repository got last."""
 _MOST_NAMED: Final = 20
-# Laying out files must start no program: nobody approved anything yet.
+# Laying out files must start no program: nothing is approved yet.
 _NO_FILTER: Final = b"* -filter\n"
 _FILTERS: Final = r"^filter\..*\.(clean|process)$"
 # Who commits and signs; a condition on the folder of a repository would not hold in ours.
@@ -396,7 +396,7 @@ def _no_filters(tree: Path, person: Path) -> Iterator[None]:
 
 
 def delete_branch(root: Path, of: BranchOf) -> None:
-    """Takes the work branch out of the person's repository, if nobody else built on it; or it is gone.
+    """Takes the work branch out of the person's repository, unless other work is built on it.
 
     Raises BranchMoved, or BranchMerged if another branch has its commits.
     """

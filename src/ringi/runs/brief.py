@@ -1,4 +1,4 @@
-"""The brief: the one document that says to whoever has a role what to do in a step. People read it, too.
+"""The brief: the one document that says what a role does in a step. People read it, too.
 
 Its size is bounded. What comes from elsewhere, such as feedback and code, is fenced, so that nothing in it
 looks like a part of the brief.
@@ -45,7 +45,7 @@ class BriefFacts(NamedTuple):
     """Questions of the planning session, and what a person answered."""
     decisions: tuple[SessionDecision, ...] = ()
     commits: Sequence[tuple[str, str]] = ()
-    """The earlier ones of this run: id, empty for whoever cannot look at it, and subject."""
+    """The earlier ones of this run: id, empty for a role that cannot look at it, and subject."""
     feedback: str = ""
     context: str = ""
     """What the project has that matters here."""

@@ -1,7 +1,7 @@
 """A run as it is shown: what is said about a step that waits is about its plan as it is now.
 
 The run itself knows the bytes that it tested. A review may have changed them since, with or without a test of
-the result, and the run learns of it only when it goes on. So whoever shows a run compares it with its plans.
+the result, and the run learns of it only when it goes on. So it is compared with its plans first.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def evidence_of(one: CheckResult, kind: str = "unit", *, sandboxed: bool = False
 
 
 def _stop(run: Run, plan: RunPlan, plans: _Plans) -> Stop | None:
-    """A step whose tests fail is not carried out, whoever tried to; and it waits again once it is changed."""
+    """A step whose tests fail is not carried out; it waits again once it is changed."""
     stop = run.stop
     found = [one for at, one in plans.items() if stop and run.steps[at].step_id == stop.step_id]
     if stop is None or not found or run.phase is not RunPhase.NEEDS_INPUT:

@@ -61,7 +61,7 @@ class CopyFiles:
             return list_changed_paths(self._copy, before, tree) if tree != before else ()
 
     def _look(self) -> _SeenTree:
-        """Captured once, and again if somebody else captured the copy or laid it out since."""
+        """Captured once, and again if the copy was captured or laid out by others since."""
         index = self._copy.shadow.git_dir / "index"
         if self._now is None or signature(index) != self._now.mark:
             tree = capture(self._copy)[0].tree

@@ -1,7 +1,7 @@
 """The acceptance criteria of a run, with what is known about each: facts, and no verdict.
 
-A command that ended with exit code 0 says that it passed on these bytes, not that a criterion holds: whoever
-adds one comment line passes every test that passed before. Nothing checks a criterion by itself yet. So each
+A command that ended with exit code 0 says that it passed on these bytes, not that a criterion holds:
+one more comment line passes every test that passed before. Nothing checks a criterion by itself yet. So each
 is *not checked*, and beside it is what a person needs to judge it: its steps, their commits, the commands
 that ran after them and how they ended.
 """
@@ -128,7 +128,7 @@ def one_line(text: str) -> str:
 
 
 def as_code(text: str) -> str:
-    """As Markdown code, whatever it contains."""
+    """As Markdown code, with any content."""
     shown, ticks = one_line(text), "`"
     while ticks in shown:
         ticks += "`"

@@ -37,12 +37,12 @@ class Offer(Document, frozen=True, kw_only=True, omit_defaults=True):
     pushed: str = ""
     """The commit that the branch there has, as far as we know."""
     pushing: str = ""
-    """A commit that the branch there has if a push came through whose end nobody saw."""
+    """A commit that the branch there has if an interrupted push came through."""
     number: int = 0
     """Of the pull or merge request; 0: there is none yet."""
     url: str = ""
     left: str = ""
-    """Why something is still to be done there; empty if nothing is, or nobody knows."""
+    """Why something is still to be done there; empty if nothing is, or it is unknown."""
     left_told: KeptText | UnsetType = UNSET
     """The same with its details, if it has some."""
     told: str = ""
@@ -203,7 +203,7 @@ class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
     """How often a role had to work again because of gates or findings; a person's no starts at 0."""
     attempts: tuple[Attempt, ...] = ()
     pending: Spent = Spent()
-    """What a turn took that waits for somebody: the attempt counts it when the turn ends."""
+    """What a waiting turn took so far: the attempt counts it when the turn ends."""
     base_tree: str = ""
     """What the role began with."""
     tree: str = ""
@@ -212,12 +212,12 @@ class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
     files: int = 0
     evidence: tuple[Evidence, ...] = ()
     changed_since_tested: bool = False
-    """Only as it is shown: a review changed the bytes that were tested, and nobody has tested the result."""
+    """Only as it is shown: a review changed the bytes that were tested, and the result is not tested."""
     findings: tuple[Finding, ...] = ()
     feedback: str = ""
     """What the role is told in its next turn."""
     fallback: bool = False
-    """The role failed: whoever the step's fallback names works instead."""
+    """The role failed: the step's fallback works instead."""
     plan_id: str = ""
     plan_version: int = 0
     """The version whose bytes the evidence is about."""
@@ -225,7 +225,7 @@ class StepState(Document, frozen=True, kw_only=True, omit_defaults=True):
     """An earlier step was changed after this one was made, and it is brought up to date."""
     commit: str = ""
     grant: str = ""
-    """The standing approval that it was committed under: nobody looked at it."""
+    """The standing approval that it was committed under: no person looked at it."""
     started_at: str = ""
     ended_at: str = ""
 
@@ -259,7 +259,7 @@ class Run(Versioned, frozen=True, kw_only=True, omit_defaults=True):
     created_at: str
     updated_at: str
     created_by: str = ""
-    """The user who asked for it: it has at most their permissions, whoever continues it."""
+    """The user who asked for it: it has at most their permissions, even if others continue it."""
     request_id: str = ""
     plan_sha256: str = ""
     """Of planning.json, which is stored beside it; empty as long as there is none."""
@@ -372,7 +372,7 @@ class RunFacts(NamedTuple):
 
 
 class RunEvent(NamedTuple):
-    """Something that happened, for whoever watches."""
+    """Something that happened, for those who watch."""
 
     run: Run
     step_id: str

@@ -73,7 +73,7 @@ def run_steps(
     options: RunOptions = RunOptions(),  # noqa: B008  # a tuple
     on_event: Callable[[RunEvent], None] = lambda _: None,
 ) -> Run:
-    """The caller holds the lock of the run. Asks nobody; a stop says what is needed.
+    """The caller holds the lock of the run. It asks no questions; a stop says what is needed.
 
     Raises RunOver, NotPermitted.
     """
@@ -241,7 +241,7 @@ def _is_decided(workspace: Workspace, step: StepState) -> bool:
 
 
 def _end_replaced(workspace: Workspace, run: Run) -> None:
-    """Nobody goes on with the run that this one was planned from anew: its copy and plans are not needed."""
+    """The run that this one replaces is over: its copy and plans are not needed."""
     with suppress(NotFound, RunOver):
         if run.replaces:
             cancel_run(workspace, run.replaces)
@@ -288,7 +288,7 @@ def _save(
 
 
 def carry_on(context: RunContext) -> Run:
-    """Until it is done, paused, or somebody is needed. The caller holds the lock of the run."""
+    """Until it is done, paused, or needs a person. The caller holds the lock of the run."""
     while (due := machine.due(context.run)) is not None:
         try:
             if due.act in _OF_RUN:
@@ -330,7 +330,7 @@ def _finish(context: RunContext) -> None:
     if stop := context.bench.publish(context.run):
         context.halt(stop)
         return
-    # Before it is over: nobody looks after a run that is.
+    # Before it is over: a run that is over is not looked after.
     context.bench.tidy(context.run)
     done = machine.in_phase(context.run, RunPhase.COMPLETED)
     context.save(done, "completed", EventKind.RUN_COMPLETED)

@@ -48,7 +48,7 @@ LONGEST: Final = 8_000
 class GivenFeedback(NamedTuple):
     feedback: RunFeedback
     reopens: bool
-    """The step that waits is made again with it, once somebody goes on with the run."""
+    """The step that waits is made again with it, once the run goes on."""
 
 
 def give_feedback(workspace: Workspace, run_id: str, text: str, source: str = "api") -> GivenFeedback:

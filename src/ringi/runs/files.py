@@ -20,9 +20,9 @@ _LOGS: Final = "logs"
 _HEAD: Final = 256 * 1024
 """Bytes of a log that are kept from its beginning; and as many from its end."""
 _END: Final = 8 * 1024
-"""And of one that is not written, for whoever has to mend what it complains of."""
+"""And of one that is not written, for the next turn at the step."""
 _PAUSE_SEC: Final = 0.5
-"""How often the end of a long log is written: often enough for somebody who watches."""
+"""How often the end of a long log is written: often enough to watch it."""
 _KEY_BEGINS: Final = b"-----BEGIN "
 _KEY_ENDS: Final = b"-----END "
 _LONGEST_KEY: Final = 16 * 1024

@@ -1,4 +1,4 @@
-"""What became of the plan of a step: a commit, another turn, or somebody has to decide (RN-5)."""
+"""What became of the plan of a step: a commit, another turn, or a decision that is needed (RN-5)."""
 
 from typing import Final
 
@@ -93,7 +93,7 @@ def _finish_committed(context: RunContext, index: int, decision: StepDecision) -
 
 
 def _change_failed(context: RunContext, index: int, decision: StepDecision) -> None:
-    """Nobody works on it again: only the person can mend what they changed, or send it back."""
+    """No role works on it again: only the person can mend what they changed, or send it back."""
     run, step, state = context.at(index)
     failed = decision.tested[0]
     stop = stop_after_change(context.plan, step, failed, decision.plan)
@@ -103,7 +103,7 @@ def _change_failed(context: RunContext, index: int, decision: StepDecision) -> N
 
 
 def _waits(context: RunContext, index: int, decision: StepDecision) -> None:
-    """A later step may be sent back before somebody decides about this one: it is made again first."""
+    """A later step may be sent back before this one is decided about: it is made again first."""
     run, step, _ = context.at(index)
     for at, later in enumerate(run.steps):
         if at > index and later.status is _S.PROPOSED:

@@ -75,7 +75,7 @@ def draft_for_run(workspace: Workspace, name: str, wanted: GrantOptions, expires
 
 
 def _require_unseen(workspace: Workspace) -> None:
-    """Code that nobody has looked at does not run outside a sandbox: every step would wait."""
+    """Code that no person has looked at does not run outside a sandbox: every step would wait."""
     sandbox, checks = agent_sandbox(workspace), workspace.checks
     if sandbox.bwrap is None:
         raise BadGrant(why=Text("the tests of its steps need a sandbox: {why}", why=sandbox.why or Text("")))

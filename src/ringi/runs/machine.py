@@ -88,7 +88,7 @@ def with_step(run: Run, index: int, **changes: Any) -> Run:
 
 
 def anew_from(run: Run, index: int) -> Run:
-    """The steps from this one on, as if nobody had worked on them; their attempts stay in the record.
+    """The steps from this one on, as if untouched; their attempts stay in the record.
 
     Their plans were thrown away, and none that ended is proposed again.
     """

@@ -1,7 +1,7 @@
 """`.agent/logs/process.log`: what is going on, a line for each thing, as in chapter 16.4 (PP-22).
 
-Several processes append to it at once. Nothing reads it back, and whatever goes wrong with it is nobody's
-problem: a full disk, a link in its place, a folder that cannot be written.
+Several processes append to it at once. Nothing reads it back, and no fault of it stops
+anything: a full disk, a link in its place, a folder that cannot be written.
 """
 
 import contextlib
@@ -97,13 +97,13 @@ def _open_log(folder: int) -> Iterator[int]:
 
 def _append(descriptor: int, line: bytes, *, alone: bool) -> None:
     """In one write: lines of two processes do not mix. What a full disk left of a line is ended first."""
-    size = os.fstat(descriptor).st_size if alone else 0  # or it may be a line that somebody is writing
+    size = os.fstat(descriptor).st_size if alone else 0  # or another process may be writing that line
     torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
     os.write(descriptor, b"\n" + line if torn else line)
 
 
 def _lock_log(descriptor: int) -> bool:
-    """The lock goes with the descriptor. Whoever holds it may have been stopped: then it is done without."""
+    """The lock goes with the descriptor. Its holder may have been stopped: then it is done without."""
     for _ in range(_TRIES):
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -86,7 +86,7 @@ class Processes:
     def save(self, process: Process, records: Sequence[ActionRecord], revision: int) -> None:
         """With the records that are new or changed; revision 0 is a new one.
 
-        Raises RunRace if somebody saved it since that revision was read.
+        Raises RunRace if it was saved since that revision was read.
         """
         text = text_of(process)
         if revision:
@@ -107,7 +107,7 @@ class Processes:
         actor = Actor.AI if feedback.agent else Actor.USER
         event = NewEvent(EventKind.RUN_FEEDBACK, actor, feedback.feedback_id, feedback)
         hash_ = self._ledger.append(about, event)
-        # The run itself is as it was: whoever works on it goes on.
+        # The run itself is as it was, so work on it goes on.
         self._ledger.execute(_RUN_EVENT, hash_, feedback.run_id)
         self._ledger.execute(_ADD_FEEDBACK, feedback.feedback_id, feedback.run_id, text_of(feedback))
 

@@ -43,7 +43,7 @@ def find_lost_proofs(workspace: Workspace, plan_ids: Iterable[str]) -> list[str]
 
 
 def find_missing_proofs(workspace: Workspace) -> list[str]:
-    """The names of all such plans: the notes can be read, and somebody took these out of them."""
+    """The names of all such plans: the notes can be read, but these are gone from them."""
     with suppress(NotesFailed):
         return [ref.name for ref in attest.find_lost_plans(workspace)]
     return []
@@ -77,7 +77,7 @@ def _with_branch(workspace: Workspace) -> list[Run]:
 
 
 def _has_branch(run: Run) -> bool:
-    """Once a run is undone its branch is nobody's."""
+    """Once a run is undone its branch does not count."""
     return bool(run.base_commit) and not run.undone and run.phase is not RunPhase.PLANNING
 
 

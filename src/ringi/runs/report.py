@@ -70,7 +70,7 @@ def phase_of(run: Run) -> Text:
 
 
 def report_of_run(run: Run, plan: RunPlan | None, facts: RunFacts) -> str:
-    """In the language of the request: it must not depend on whoever writes it."""
+    """In the language of the request, whatever the language of the user."""
     return report(run, plan, facts, in_language(language_of(run.instruction)))
 
 
@@ -133,7 +133,7 @@ def _cost(run: Run, say: Say) -> str:
 
 
 def cost(given: int, written: int, dollars: float) -> Text:
-    if not dollars:  # nobody knows what it cost, or it was nothing
+    if not dollars:  # the cost is unknown, or it was free
         return Text("{given} tokens in, {written} out", given=given, written=written)
     return Text("{given} tokens in, {written} out, ${dollars}",
                 given=given, written=written, dollars=f"{dollars:.4f}")  # fmt: skip
@@ -214,7 +214,7 @@ def _commit_or_status(state: StepState, say: Say) -> str:
 
 
 def status_of(run: Run, state: StepState) -> Text:
-    """Nobody works on the step at which a run has stopped, unless it is the person's."""
+    """The step at which a run has stopped is not under way, unless it is the person's."""
     stop = run.stop
     if run.phase is RunPhase.CANCELLED and state.status in _UNDER_WAY:
         return Text("stopped here")

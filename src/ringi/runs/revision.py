@@ -1,6 +1,6 @@
 """A revision of the plan of a step that waits for a person (PP-20): shown, approved or declined.
 
-Whoever works on the step goes on with the answer. No answer in time is none: the revision is dropped.
+The step goes on with the answer. Without one in time the revision is dropped.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class ReviewedRevision:
 
 
 def waiting_revision(workspace: Workspace, run: Run, timeout_sec: float = inf) -> ReviewedRevision | None:
-    """The one that the run has stopped for; None if it has not, or somebody has answered."""
+    """The one that the run has stopped for; None if it has not, or it is answered."""
     if run.stop is None or run.stop.reason_code is not StopCode.REVISION_WAITS:
         return None
     with suppress(NotFound):

@@ -39,7 +39,7 @@ _FIRST: Final[Mapping[Purpose, Sequence[str]]] = {
     Purpose.DESIGN: ("decisions",),
     Purpose.REVISION: ("decisions",),
 }
-"""What comes before the design, and is left out: nobody is there to be asked."""
+"""What comes before the design, and is left out: no person is there to be asked."""
 _SPLIT: Final = (
     "A step of a change to a software project became too large. Plan it as several smaller steps, in order, "
     "each complete in itself: code together with its tests, and everything works after it. Leave nothing of "

@@ -52,7 +52,7 @@ class ToolTurn(NamedTuple):
     """How a turn of the role ended."""
 
     waits: StopCode | None = None
-    """Somebody is needed; the same turn goes on afterwards."""
+    """A person is needed; the same turn goes on afterwards."""
     why: Text | None = None
     then: str = ""
 
@@ -137,7 +137,7 @@ def _tools(workspace: Workspace, task: RoleTask) -> Iterator[ToolBox]:
     """Those that work in the copy, and those of servers, which see the copy and are closed with the turn."""
     config, environment, copy = workspace.config, workspace.environment, task.copy
     with ExitStack() as stack:
-        # None is started before somebody asks what it offers.
+        # None is started before it is asked what it offers.
         servers = (
             [stack.enter_context(server_tools(config, environment, copy.tree))] if config.mcp_servers else []
         )

@@ -63,7 +63,7 @@ class RoleWork(NamedTuple):
     spent: Spent = Spent()
     findings: tuple[Finding, ...] = ()
     waits: str = ""
-    """The turn is not over, and goes on once somebody has done this: the next action."""
+    """The turn is not over. It goes on once this is done: the next action."""
 
 
 _AGENT: Final = "claude"

@@ -143,7 +143,7 @@ class ConfiguredRoles:
     # ------------------------------------------------------------------ before there is a run
 
     def planner(self) -> Planner | None:
-        """None if nobody has the role, or a person, who plans in a session."""
+        """None if the role is unfilled, or a person has it, who plans in a session."""
         role = self._role(RunRole.PLANNER)
         if role.worker not in {RoleHow.COMMAND, RoleHow.MODEL}:
             return None
@@ -196,7 +196,7 @@ class ConfiguredRoles:
 
 
 def _fallback_role(role: RoleConfig, step: RunStep) -> RoleConfig:
-    """Whoever the step's fallback names: {"how": "command", "command": "codex"}, for instance."""
+    """As the step's fallback names it, such as {"how": "command", "command": "codex"}."""
     named = step.fallback or {}
     command, model = str(named.get("command", "")), str(named.get("model", ""))
     usual = RoleHow.COMMAND if command else RoleHow.MODEL if model else RoleHow.PERSON
@@ -205,7 +205,7 @@ def _fallback_role(role: RoleConfig, step: RunStep) -> RoleConfig:
 
 
 class _Briefs:
-    """What whoever has the role reads."""
+    """What the holder of a role reads."""
 
     def __init__(self, workspace: Workspace, how: RoleHow | None, task: RoleTask) -> None:
         self._workspace = workspace
@@ -426,7 +426,7 @@ def _who(role: RoleConfig) -> str:
 
 
 def _has_changed_files(workspace: SandboxContext, task: RoleTask) -> bool:
-    """In a sandbox nobody who judges can."""
+    """A role that judges cannot write in a sandbox, so this is checked without one."""
     if agent_sandbox(workspace).bwrap is not None or not task.state.tree:
         return False
     return task.copy.shadow.capture().tree != task.state.tree

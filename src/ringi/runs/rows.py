@@ -137,7 +137,7 @@ class Runs:
         self.save(before, event, stored.revision)
 
     def save(self, run: Run, event: NewEvent, revision: int | None = None) -> None:
-        """Raises RunRace if somebody saved it since that revision was read."""
+        """Raises RunRace if it was saved since that revision was read."""
         text = text_of(run)
         hash_ = self._note_run(run, text, event)
         values = (text, hash_, run.run_id)

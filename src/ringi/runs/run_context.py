@@ -130,7 +130,7 @@ class RunContext:
         return True
 
     def listen(self, index: int) -> None:
-        """Hands on what somebody has said since; it is in the next brief."""
+        """Hands on the feedback since the last turn; it is in the next brief."""
         run, step, _ = self.at(index)
         said = find_unheard(run, self.workspace.store.processes.feedback(run.run_id))
         if said:

@@ -134,9 +134,9 @@ class RunWorkspace:
         self._outputs: dict[tuple[str, str], str] = {}
         """The last lines of commands, by tree and command, for the checks of a plan."""
         self._seen = ""
-        """The tree of the copy, if nobody has worked in it since it was captured."""
+        """The tree of the copy, if nothing has run in it since it was captured."""
         self._measured: TreeDifference | None = None
-        """What was measured last. It has the bytes, so it stays true whatever is done in the copy."""
+        """What was measured last. It has the bytes, so later changes of the copy do not matter."""
 
     # ------------------------------------------------------------------ the beginning
 
@@ -153,7 +153,7 @@ class RunWorkspace:
         except BranchRefused as error:
             return refusal(run, error)
         copy = _copy_of(self._workspace.places.copies, run.run_id)
-        if copy is not None and not copy.record.taken:  # whoever made it was killed
+        if copy is not None and not copy.record.taken:  # the process that made it was killed
             copy.remove()
             copy = None
         copy = copy or _make(self._workspace, run)
@@ -245,7 +245,7 @@ class RunWorkspace:
     ) -> int:
         """Makes what the step changed the plan with the id it has; returns its version.
 
-        `tests` have to pass on whatever is committed, `checks_after` run once it is carried out.
+        `tests` have to pass on what is committed, `checks_after` run once it is carried out.
         """
         difference = self._difference(run, state)
         who = [attempt.who for attempt in state.attempts if attempt.role is step.role]
@@ -276,7 +276,7 @@ class RunWorkspace:
             return known
         copy = _open_copy(self._workspace, run)
         difference = since(copy, state.base_tree).difference(most)
-        if difference.tree != state.tree:  # a process that nobody knows of wrote to it
+        if difference.tree != state.tree:  # an unknown process wrote to it
             checkout(copy, state.tree)
             difference = since(copy, state.base_tree).difference(most)
         return difference
@@ -422,7 +422,7 @@ def _results_on(document: PlanDocument, tree: str) -> Iterator[CheckResult]:
 
 
 def _rejection_words(there: Workspace, state: StepState, *, anew: bool = False) -> str:
-    """What the person said since whoever made it was last told; empty if they did not decline it."""
+    """What the person said since the last turn; empty if they did not decline it."""
     answer = there.plan.answer(state.plan_id)
     if not rejections(answer.feedback, state.told_at):
         return ""
@@ -445,7 +445,7 @@ def _ask_standing(there: Workspace, plan_id: str) -> Text:
 
 
 def _carry_out(there: Workspace, plan_id: str) -> str:
-    """Why not; empty if it was, or if somebody has to decide again. What became of it is in the ledger."""
+    """Why not; empty if it was, or if it needs another decision. The outcome is in the ledger."""
     try:
         result = there.plan.execute(plan_id)
     except (Stale, CheckFailed, StepNotCommitted) as error:

@@ -73,7 +73,7 @@ _WRONG: Final = {
 def start_from_session(workspace: Workspace, name: str) -> Run:
     """The run of an approved session, or the run of that name, ready to go on.
 
-    Raises NotFound, NotAsked if nobody has approved the session yet, SessionOver, RunOver.
+    Raises NotFound, NotAsked if the session is not approved yet, SessionOver, RunOver.
     """
     run = workspace.store.runs.get(_run_named(workspace, name))
     require_current(run)
@@ -363,7 +363,7 @@ class ReviewedRun:
 def record_approval(
     workspace: Workspace, asked: ApprovalRequest, data: bytes, proof: Proof, made_at: str
 ) -> Iterator[tuple[Store, Approval]]:
-    """The approval of something about a run; whoever takes it saves the run with its event."""
+    """The approval of something about a run; the caller saves the run with its event."""
     user = workspace.person.user()
     act = SignedAct.APPROVE
     record = prove(workspace, asked, data, proof, act=act, approver=user, made_at=made_at)

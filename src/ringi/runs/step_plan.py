@@ -50,7 +50,7 @@ class StepPlan(NamedTuple):
     checks_after: tuple[str, ...] = ()
     """Commands that run once it is carried out; if one fails, it is taken back."""
     tests: tuple[str, ...] = ()
-    """Commands that have to pass on whatever is carried out, also if a person changes it first."""
+    """Commands that have to pass on what is carried out, also if a person changes it first."""
     findings: tuple[Finding, ...] = ()
     proposer: str = ""
 
@@ -58,7 +58,7 @@ class StepPlan(NamedTuple):
 def propose_step(workspace: Workspace, difference: TreeDifference, order: StepPlan) -> int:
     """The version of the plan: the same one for the same bytes, or the next.
 
-    `difference` is what the step changed, whatever is on the branch yet. Raises UnfitSpecs if it cannot be a
+    `difference` is what the step changed since it began. Raises UnfitSpecs if it cannot be a
     plan, BadTransition if the plan was carried out or discarded.
     """
     there = workspace.on_branch(order.step.run_id)

@@ -28,7 +28,7 @@ def test(context: RunContext, index: int) -> None:
     run, step, state = context.at(index)
     if context.is_lost(run):
         return
-    if not context.bench.uses_sandbox():  # they run once somebody has approved what they run
+    if not context.bench.uses_sandbox():  # they run once a person has approved what they run
         context.save(with_step(run, index, status=_S.REVIEWING), f"{step.step_id}: reviewing")
         return
     found = evidence_on(context, index, state.tree)

@@ -1,8 +1,8 @@
 """The tools of a process: those that work in a copy and those of servers, under the rules (PP-15).
 
-The rules are applied to what is offered and again to each call, whoever provides a tool and whatever it is
-called. If require_approval matches a built-in tool: what list, read, search, write and patch do in the copy
-is approved with the step's diff, so they stay. A command has effects that no diff shows, and nobody can be
+The rules are applied to what is offered and again to each call, for every provider and
+spelling. If require_approval matches a built-in tool: what list, read, search, write and patch do in the copy
+is approved with the step's diff, so they stay. A command has effects that no diff shows, and no person can be
 asked in the middle of a turn, so run is not offered then.
 """
 
@@ -79,7 +79,7 @@ class ToolBox:
         return self._rules._replace(known=tuple(self._collect()))
 
     def check(self, name: str, arguments: Mapping[str, Any]) -> ToolResult | None:
-        """What is wrong with a call, before anybody is asked about it; None if nothing is."""
+        """What is wrong with a call, before a person is asked about it; None if nothing is."""
         found = self._resolve(name, arguments)
         return found if isinstance(found, ToolResult) else None
 
@@ -107,7 +107,7 @@ class ToolBox:
             )
         found = held[tool]
         if tool != name and found.info.effect is not ToolEffect.READS:
-            # Whoever recorded what it may change looked it up by the name.
+            # What it may change was recorded under its exact name.
             return failure(_E.UNKNOWN_TOOL, f"There is no tool {_display_name(name)}. Do you mean {tool}?")
         if why := _why_unfit(arguments, found.info.schema):
             return failure(_E.INVALID_ARGUMENTS, f"The arguments of {tool} do not fit: {why}.")
@@ -118,7 +118,7 @@ class ToolBox:
         taken: set[str] = set()
         for info, owner in self._all():
             spellings = list_spellings(info.name)
-            # A name that is not what it looks like, or that somebody else has in whatever spelling.
+            # A name that is not what it looks like, or that another provider has in some spelling.
             if not info.name or info.name.casefold() not in spellings or spellings & taken:
                 continue
             taken |= spellings

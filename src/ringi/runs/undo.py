@@ -1,4 +1,4 @@
-"""Undoes a run: its branch goes, as long as nobody built on it. In place, its steps are undone one by one."""
+"""Undoes a run: its branch goes, unless others built on it. In place, its steps are undone one by one."""
 
 from __future__ import annotations
 

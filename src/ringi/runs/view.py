@@ -50,7 +50,7 @@ def phase_now(run: Run, *, working: bool = False) -> Text:
 
 
 def _is_cut_off(run: Run) -> bool:
-    """It is under way, and nobody works on it."""
+    """It is under way, and no process works on it."""
     under_way = run.phase in {RunPhase.EXECUTING, RunPhase.INTEGRATING}
     return under_way and not run.undone and not machine.is_paused(run)
 

@@ -84,7 +84,7 @@ def bring(
 
 
 def read(brought: Brought | Mapping[str, Any]) -> Brought:
-    """Strictly, whoever made it. Raises BadBrought with everything that is wrong."""
+    """Strictly, from every source. Raises BadBrought with everything that is wrong."""
     try:
         return decode_or_explain(msgspec.json.encode(brought), Brought, "")
     except UnicodeEncodeError:

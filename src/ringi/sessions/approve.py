@@ -128,7 +128,7 @@ def covering(workspace: Workspace, session: PlanningSession) -> Approval | None:
     run = workspace.store.runs.get(session.planner_session_id or "")
     plan = workspace.store.runs.plan(run.run_id)
     workspace_id = workspace.store.workspace_id()
-    # Nobody approved a run without one.
+    # A run without one was never approved.
     data = (
         codec.canonical(of_session(session, workspace_id, run.instruction, plan, run.forge)) if plan else b""
     )
@@ -140,7 +140,7 @@ def cancel(workspace: Workspace, stored: StoredSession, actor: Actor) -> StoredS
     state, entries = prepare_save(workspace, operations.cancel(state_of(stored)), ())
 
     def saving(transaction: Store) -> StoredSession:
-        # Inside the transaction, so that nobody starts it meanwhile.
+        # Inside the transaction, so that it is not started meanwhile.
         run = _waiting_run(workspace, stored.session)
         event = NewEvent(EventKind.SESSION_CANCELLED, actor)
         made = transaction.sessions.save(stored, state.session, state.facts, event, entries)

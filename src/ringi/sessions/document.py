@@ -200,7 +200,7 @@ class SessionFacts(CamelDocument, frozen=True, kw_only=True):
     agent_brings: bool = False
     """An agent brings questions, decisions and the design; no model is asked."""
     findings: tuple[str, ...] = ()
-    """What the agent found, each with its place: its words, which nobody checked."""
+    """What the agent found, each with its place: its words, unchecked."""
     created_by: str = ""
     """The user who began it."""
     by_model: bool = False

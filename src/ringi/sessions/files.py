@@ -147,7 +147,7 @@ def _append(ledger: Store, folder: int, session_id: str, phase: SessionStatus) -
         size = os.fstat(descriptor).st_size
         begins, data = ledger.sessions.log_after(session_id, phase, size)
         if begins and os.pread(descriptor, 1, begins - 1) != _LINE_END:
-            # Every entry ends with a newline, so somebody else wrote into it.
+            # Every entry ends with a newline, so others wrote into it.
             begins, data = ledger.sessions.log_after(session_id, phase, 0)
         if begins != size:
             os.ftruncate(descriptor, begins)

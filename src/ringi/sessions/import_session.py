@@ -1,4 +1,4 @@
-"""Imports a session from a file, which anybody can write: drops approvals, repairs contradictions."""
+"""Imports a session from a file, which anyone can write: drops approvals, repairs contradictions."""
 
 from collections.abc import Iterable, Iterator
 
@@ -27,7 +27,7 @@ def read_session(data: bytes, what: str) -> PlanningSession:
 
 
 def import_state(session: PlanningSession) -> SessionState:
-    """Approvals in the file do not count, because anybody can write it."""
+    """Approvals in the file do not count, because anyone can write it."""
     approved = session.status is SessionStatus.APPROVED
     state = SessionState(session, _facts_of(session)).with_session(
         status=SessionStatus.REVIEW if approved else session.status,

@@ -120,7 +120,7 @@ def _save_changes(workspace: Workspace, stored: StoredSession, state: SessionSta
 def with_context(workspace: Workspace, state: SessionState) -> SessionState:
     """Shows the project as it is now; what was gathered from the same snapshot stays."""
     code, facts = workspace.code, state.facts
-    # While somebody keeps writing, nothing is newer than what was gathered.
+    # While files keep changing, nothing is newer than what was gathered.
     if facts.snapshot and code.snapshot() in {facts.snapshot, ""}:
         return state
     gathered = code.gather(state.session.instruction)
@@ -165,7 +165,7 @@ class NextPrompt(NamedTuple):
 
 
 def next_prompt(workspace: Workspace, state: SessionState) -> NextPrompt | None:
-    """What the model would be asked now; None if it is somebody else's turn."""
+    """What the model would be asked now; None if it is not its turn."""
     state = operations.resume(state)
     due = pending(state)
     if not isinstance(due, WorkPending):
@@ -223,7 +223,7 @@ class _ModelTurn:
         return report
 
     def _note(self, reported: ModelProgress) -> None:
-        """What it took so far, for whoever goes on if this process is killed."""
+        """What it took so far, in case this process is killed."""
         if reported.purpose is None or not reported.spent.requests:
             return
         session, facts, _ = self._stored
@@ -288,7 +288,7 @@ class _ModelTurn:
         except ModelFailed as error:
             self._fail(purpose, error)
         finally:
-            with suppress(SessionRace, StorageFailed, Busy):  # whatever interrupted it is to be told
+            with suppress(SessionRace, StorageFailed, Busy):  # the interruption itself is reported
                 _count_open_call(self._workspace, self._stored)
 
     def _fail(self, purpose: Purpose, error: ModelFailed) -> None:

@@ -334,7 +334,7 @@ def _ask_decisions(
 
 
 def _alike(new: DecisionPoint, old: DecisionPoint) -> bool:
-    """The same choice again: nobody needs to make it twice, unless another option is recommended now."""
+    """The same choice again: it is not made twice, unless another option is recommended now."""
     advised, before = ([o.name for o in one.options if o.recommendation is True] for one in (new, old))
     stays = advised == before or (old.selected is not None and advised == [old.selected.name])
     return stays and (new.topic, {o.name for o in new.options}) == (old.topic, {o.name for o in old.options})

@@ -173,7 +173,7 @@ def _finding(found: Finding) -> Line:
 
 
 def _usage_lines(found: Outline) -> Iterator[Line]:
-    # A command may report no tokens: that does not mean that nobody was asked.
+    # A command may report no tokens and was still asked.
     if found.model in {"", PLAYBOOK}:
         yield line(Text("Planned without a model: no tokens were used."), Style.FAINT)
         return

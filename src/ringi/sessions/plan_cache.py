@@ -181,13 +181,13 @@ def _step_done(run: Run, origin: AnswerOrigin) -> bool:
 
 
 def _stands(run: Run) -> bool:
-    """Nobody took it back, ended it or planned it anew."""
+    """It was not taken back, ended or planned anew."""
     return not (run.undone or run.replaced_by or run.phase is RunPhase.CANCELLED)
 
 
 _MOST_FILES: Final = 64
 _NONE_FIRST: Final = ("questions", "decisions")
-"""Nobody is asked anything before a design that is there already."""
+"""Nothing is asked before a design that is there already."""
 
 
 def find(workspace: Workspace, kind: PlanKind, task: str) -> CachedPlanOffer | None:
@@ -199,7 +199,7 @@ def find(workspace: Workspace, kind: PlanKind, task: str) -> CachedPlanOffer | N
 def remember_approved(workspace: Workspace, stored: StoredSession) -> None:
     """A person approved this design."""
     if workspace.caching.keeps_designs_of(stored.facts.model):
-        with suppress(RingiError):  # the approval counts, whatever becomes of this
+        with suppress(RingiError):  # the approval counts, even if this fails
             _remember_design(workspace, stored)
 
 

@@ -118,7 +118,7 @@ def prompt_for(state: SessionState, purpose: Purpose) -> Prompt:
 
 
 def planner_prompt(state: SessionState) -> Prompt:
-    """For whoever brings the design at once: nobody was asked anything, and nothing was decided."""
+    """For a planner that brings the design at once: nothing was asked or decided."""
     whole = prompt_for(state, Purpose.REVIEW)
     talked = state.session.questions or state.session.decisions or state.facts.feedback
     return whole if talked else whole._replace(rules=_PLANNER_RULES, task=_PLANNER_TASK)

@@ -73,7 +73,7 @@ def new_request(workspace: Workspace, title: str, say: Callable[[Text], str]) ->
                 with tree.folder_of(path, root, make=True) as (folder, name):
                     tree.fs.create(folder, name, data, mode)
             except FileExistsError:
-                continue  # by somebody without the ledger
+                continue  # made without the ledger
             except OSError as error:
                 raise StorageFailed(what=path, why=error.strerror or str(error)) from None
             return workspace.places.root / path

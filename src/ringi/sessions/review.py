@@ -51,7 +51,7 @@ KEYS: Final[Mapping[str, ReviewAct]] = {
 
 
 class SessionInReview:
-    """A planning session, as whoever sits here continues it: every step is recorded as theirs."""
+    """A planning session, as the user here continues it: every step is recorded as theirs."""
 
     def __init__(self, workspace: Workspace, session_id: str) -> None:
         forge = workspace.planning.get(session_id).facts.forge

@@ -123,7 +123,7 @@ class Sessions:
         event: NewEvent,
         logs: Sequence[LogEntry] = (),
     ) -> StoredSession:
-        """Raises SessionRace if somebody saved it since it was read."""
+        """Raises SessionRace if it was saved since it was read."""
         session_id, read = stored.session.session_id, stored.revision
         row = self._ledger.execute(_COUNT_LOGS, session_id, read).fetchone()
         if row is None or session.session_id != session_id:

@@ -107,9 +107,9 @@ class _Sessions:
         return found
 
     def next_prompt(self, session_id: str, *, design: bool = False) -> NextPrompt:
-        """What the model would be asked now; or for the design, whatever is due before it.
+        """What the model would be asked now; or for the design, even if other things are due before it.
 
-        Raises NotAsked if somebody else is next, SessionOver.
+        Raises NotAsked if it is not its turn, SessionOver.
         """
         stored = self.get(session_id)
         _require_open(stored)
@@ -181,7 +181,7 @@ class PlanningTool(_Sessions):
         """What an agent has found, and the questions, decision points or design that are due, saved at once.
 
         Checked like a model's answer. Raises BadBrought with everything that is wrong, and saves nothing;
-        NotAsked if somebody else is next, SessionOver, SessionRace.
+        NotAsked if it is not its turn, SessionOver, SessionRace.
         """
         stored = repair(self._workspace, _require_permitted(self._workspace, self.get(session_id)))
         _require(stored, AgentPending, Text("What an agent brings"))
@@ -347,7 +347,7 @@ class PlanningTool(_Sessions):
 
 
 def _require_permitted(workspace: Workspace, stored: StoredSession) -> StoredSession:
-    """For whoever goes on with it. Raises NotPermitted."""
+    """For the user who goes on with it. Raises NotPermitted."""
     workspace.permits.require_allowed(stored.facts.created_by, workspace.person.user())
     return stored
 

@@ -88,7 +88,7 @@ def _proposal_lines(asked: ApprovalPending) -> Iterator[Line]:
 
 
 def _position_lines(pending: Pending) -> Iterator[Line]:
-    """If nobody is asked anything."""
+    """If nothing is asked."""
     match pending:
         case FailedPending(error=error):
             yield line(SESSION_PHASE[SessionStatus.FAILED], Style.BAD)
@@ -194,7 +194,7 @@ def _numbers(session: PlanningSession) -> Iterator[TextSpan]:
 
 
 def answer_lines(session: PlanningSession | AgentPending) -> Iterator[Line]:
-    """All answers so far, for somebody who resumes the session."""
+    """All answers so far, for a person who resumes the session."""
     for question in session.questions:
         yield prose(question.question, indent=2, mark=f"{question.id}  ")
         if question.answer is not None:

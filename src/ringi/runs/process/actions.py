@@ -71,7 +71,7 @@ class Actions:
                     expect=str(one.action.extra.get("expect", "")),
                     effect=info.effect if info else ToolEffect.READS,
                     group=group,
-                    # Known before it is proposed: whoever is killed in between makes no second one.
+                    # Known before it is proposed, so that a crash in between makes no second one.
                     plan_id=self._context.ids() if info and info.effect is ToolEffect.OUTSIDE else "",
                     revised=book.process.revised,
                     started_at=now,
@@ -87,7 +87,7 @@ class Actions:
         if reading:
             return self._run_at_once(reading)
         record = begun[0]
-        # Nobody is asked about a call that cannot be made.
+        # No person is asked about a call that cannot be made.
         wrong = self._context.tools.check(record.tool, record.arguments)
         if record.effect is ToolEffect.OUTSIDE and wrong is None:
             self._context.outside.propose(record)

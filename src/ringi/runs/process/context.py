@@ -69,7 +69,7 @@ class ProcessContext(NamedTuple):
     clock: Clock
     ids: Callable[[], str]
     seconds: Callable[[], float]
-    """A clock that nobody sets back."""
+    """A clock that is never set back."""
     model: ModelAsker
     tools: CheckedTools
     place: ToolPlace

@@ -1,6 +1,6 @@
 """Plans a task, executes the plan, looks at what came of it, and revises it (PP-4, PP-7).
 
-Each outcome is saved before the next action begins. Whoever is killed loses at most the action in flight: one
+Each outcome is saved before the next action begins. A crash loses at most the action in flight: one
 that reads or works in the copy is done again from the files it began with; one that changes something outside
 is a plan of its own, which the plan tool carries out once.
 """
@@ -44,7 +44,7 @@ class ExecutionCoordinator:
         self._execution: _Execution | None = None
 
     def execute_with_planning(self, task: ProcessTask) -> Process:
-        """Until it is complete, or somebody is needed; the same task again goes on where it was.
+        """Until it is complete, or needs a person; the same task again goes on where it was.
 
         Raises ModelFailed; what was done until then is saved.
         """
@@ -66,7 +66,7 @@ class ExecutionCoordinator:
 
 
 class _Execution:
-    """One task, from where it is to where somebody is needed."""
+    """One task, from where it is to where a person is needed."""
 
     def __init__(self, context: ProcessContext, task: ProcessTask) -> None:
         self._context = context
@@ -95,11 +95,11 @@ class _Execution:
     def _resume(self) -> None:
         book = self.book
         if book.process.tree and not book.is_new:
-            # Whatever was in flight is done again from here.
+            # What was in flight is done again from here.
             self._context.place.checkout(book.process.tree)
         stuck = is_stuck(book.process)
         self._judgement.decide()
-        # That of a run is resumed with the run: until the run has stopped, nobody was told.
+        # That of a run is resumed with the run: until it has stopped, no person was told.
         if stuck and not book.process.run_id:
             book.process = resume(book.process)
         elif book.process.waits is Wait.CALL:

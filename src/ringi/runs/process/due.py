@@ -1,4 +1,4 @@
-"""What is due next: a function of the process and its records alone, so that anybody can go on with it."""
+"""What is due next: a function of the process and its records alone, so that any process can go on."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from ringi.engine.process import ActionRecord, ActionState, Process
 
 
 class UnfinishedActions(NamedTuple):
-    """Actions without an outcome: a turn planned them, or somebody was interrupted."""
+    """Actions without an outcome: a turn planned them, or they were interrupted."""
 
     records: tuple[ActionRecord, ...]
 

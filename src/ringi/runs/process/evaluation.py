@@ -96,7 +96,7 @@ def kind_of(record: ActionRecord) -> ErrorKind | None:
 def _unlike(record: ActionRecord) -> bool:
     if record.expect and record.expect.casefold() not in record.result.casefold():
         return True
-    # Whoever only looks may find nothing; a planned reading is for something.
+    # A look may find nothing; a planned reading is for something.
     return record.effect is ToolEffect.READS and bool(record.purpose) and not record.result.strip()
 
 

@@ -1,4 +1,4 @@
-"""What follows from a result or from somebody's words: nothing, another plan, or a person (PP-8, PP-9)."""
+"""What follows from a result or from feedback: nothing, another plan, or a person (PP-8, PP-9)."""
 
 from collections.abc import Sequence
 
@@ -65,7 +65,7 @@ class Judgement:
         needs_person(self._book, self._context.clock.now(), reason, recommendations, self._context.mask)
 
     def hear(self) -> None:
-        """What somebody said since the last action becomes a revision (PP-20)."""
+        """Feedback since the last action becomes a revision (PP-20)."""
         book = self._book
         if not book.process.run_id or book.process.phase is not _P.EXECUTION:
             return

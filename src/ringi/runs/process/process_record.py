@@ -121,7 +121,7 @@ _NOT_CHECKED: Final = Text("Every task is done. Nothing has checked whether the 
 
 
 def complete(book: ProcessRecord, now: str) -> None:
-    """Its tasks are done; whether the goal is achieved, nobody has checked, so that is not claimed."""
+    """Its tasks are done. Nothing has checked whether the goal is achieved, so that is not claimed."""
     book.say(Component.EXECUTION, "Task completed")
     reason = in_language(language_of(book.process.task))(_NOT_CHECKED)
     _finish(book, CompletionDocument(summary=_summary(book, reason=reason), done=True), None, now)
@@ -134,7 +134,7 @@ def needs_person(
     recommendations: Sequence[str | Text],
     mask: Callable[[str], str],
 ) -> None:
-    """It goes on when somebody says so."""
+    """It goes on when a person says so."""
     say = in_language(language_of(book.process.task))
     words = mask(say(reason))
     book.say(Component.EXECUTION, "A person is needed", words, LogLevel.WARN)
@@ -149,7 +149,7 @@ def is_stuck(process: Process) -> bool:
 
 
 def resume(process: Process) -> Process:
-    """One that was stuck, after somebody who knows said to go on."""
+    """One that was stuck, after a person said to go on."""
     phase = PROCESS_MACHINE.advance(process.phase, ProcessPhase.REFLECTION)
     return replace(
         process,

@@ -334,7 +334,7 @@ def _without_the_same(case: FailureCase, revision: PlanRevision) -> PlanRevision
 
 
 def _pass_on_words(process: Process, feedback: RunFeedback, words: str) -> PlanRevision:
-    """Mechanical: the words reach whoever works on the task next."""
+    """Mechanical: the words are added to the next task."""
     say = in_language(language_of(process.task))
     quoted = replace(feedback, text=words).quoted
     reason = say(Text("Feedback from {who}", who=feedback.who))

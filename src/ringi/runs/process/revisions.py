@@ -115,7 +115,7 @@ def decline(process: Process, settings: RevisionConfig) -> Process:
 
 
 def plan_digest(plan: PlanningDocument) -> str:
-    # The same plan has the same order, whoever wrote it down.
+    # The same plan has the same order, however it was written down.
     same = apply_revision(plan, PlanRevision())
     parts = (same.task_decomposition, same.action_plan)
     return codec.digest(b"\n".join(codec.canonical(part) for part in parts if part))
@@ -130,7 +130,7 @@ def _stuck(
 
 
 def _removes_everything(process: Process, revision: PlanRevision, plan: PlanningDocument) -> bool:
-    """Whatever it adds instead: a plan that shares nothing with the one before is no revision of it."""
+    """A plan that shares no task with the one before is no revision of it."""
     if not any(isinstance(one, RemoveAction) for one in revision.changes or ()):
         return False
     before = {one.id for one in apply_revision(process.plan, PlanRevision()).subtasks} - set(process.done)

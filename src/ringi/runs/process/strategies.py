@@ -322,7 +322,7 @@ def _add_note(case: FailureCase, note: Text) -> tuple[Change, ...]:
 
 
 def _remove(case: FailureCase) -> tuple[Change, ...]:
-    """Only what nothing is lost with: help for another task, or a reading that nobody waits for."""
+    """Only what can be spared: help for another task, or a reading that no task waits for."""
     plan, over = case.process.plan, {case.task, *case.process.done}
     own, left = subtask_of(plan, case.task), [one for one in plan.subtasks if one.id not in over]
     if own is None or not left:

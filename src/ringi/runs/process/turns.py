@@ -58,7 +58,7 @@ class WantedCall(NamedTuple):
 
 
 def kind_for(process: Process, tools: Sequence[ToolInfo]) -> type[NewTurn]:
-    """Nobody is told of calls if there are no tools of servers, nor of later tasks if there are none."""
+    """Without tools of servers the model is told of no calls, without later tasks of none."""
     if len(process.plan.subtasks) > 1:
         return NewPlanTurn
     return NewTurnWithCalls if any(one.name not in BUILT_IN for one in tools) else NewTurn

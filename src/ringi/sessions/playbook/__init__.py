@@ -31,7 +31,7 @@ _PLANNERS: Final = {
 }
 
 # What needs a model: reading files, placing what the parser could not place, explaining a change. No role of
-# a run asks the playbook, so that nobody takes its silence for a verdict.
+# a run asks the playbook, so that its silence is not taken for a verdict.
 _NOTHING: Final = {
     Purpose.FILES: {"paths": []},
     Purpose.TARGETS: {},

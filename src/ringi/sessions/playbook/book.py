@@ -53,7 +53,7 @@ class Kind(StrEnum):
 
 
 class Said(StrEnum):
-    """What a request or an answer may say, so that nobody needs to ask."""
+    """What a request or an answer may say, so that it need not be asked."""
 
     CASE = "case"
     """How to see it: steps, code, an error."""
