@@ -32,7 +32,7 @@ _WITHOUT_COMMIT: Final = {
 
 def decide(context: RunContext, index: int) -> None:
     run, step, state = context.at(index)
-    if state.merging or state.base_tree != context.tree_before(index):
+    if state.merging or state.base_tree != machine.tree_before(context.run, index):
         _merge(context, index)
         return
     decision = context.bench.settle_step(run, state)
@@ -138,7 +138,7 @@ def _merge(context: RunContext, index: int) -> None:
         return
     merged = context.bench.merge(run, state)
     if merged.over:
-        before = context.tree_before(index)
+        before = machine.tree_before(context.run, index)
         over = with_step(run, index, base_tree=before, tree=merged.tree, plan_version=merged.version,
                          merging=False)  # fmt: skip
         context.save(over, f"{step.step_id}: carried out already")

@@ -95,14 +95,8 @@ class Violation(NamedTuple):
 
 def violations(
     step: RunStep, limits: RunLimits, changes: TreeChanges, allowed: Sequence[str] = ()
-) -> tuple[Violation, ...]:
-    """`allowed` are paths that a person added to the step's own."""
-    return tuple(_violations(step, limits, changes, allowed))
-
-
-def _violations(
-    step: RunStep, limits: RunLimits, changes: TreeChanges, allowed: Sequence[str]
 ) -> Iterator[Violation]:
+    """`allowed` are paths that a person added to the step's own."""
     scope = step.scope
     forbidden = tuple(path for path in changes.lines if inside(path, scope.forbidden_paths or ()))
     if forbidden:

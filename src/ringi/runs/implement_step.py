@@ -13,6 +13,7 @@ from ringi.errors import CopyFailed
 from ringi.kernel.text import Text
 from ringi.models.prompt import Severity
 from ringi.models.usage import Spent
+from ringi.runs import machine
 from ringi.runs.document import Attempt, Run, StopCode
 from ringi.runs.gates import TreeChanges, Violation, violations
 from ringi.runs.machine import with_step
@@ -27,7 +28,7 @@ _MOST_ALLOWED: Final = 8
 
 def start(context: RunContext, index: int) -> None:
     run = context.run
-    base = context.tree_before(index)
+    base = machine.tree_before(context.run, index)
     state = run.steps[index]
     fresh = with_step(
         run,
@@ -141,7 +142,7 @@ def _measure(context: RunContext, index: int, attempt: Attempt, earlier: tuple[A
 def _problems(context: RunContext, index: int) -> tuple[TreeChanges, tuple[Violation, ...]]:
     run, step, state = context.at(index)
     changes = context.bench.measure(run, state.base_tree)
-    found = violations(step, context.plan.limits, changes, run.allowed)
+    found = tuple(violations(step, context.plan.limits, changes, run.allowed))
     if not changes.lines and not found:
         found = (Violation(StopCode.NO_CHANGES, Text("nothing was changed")),)
     return changes, found

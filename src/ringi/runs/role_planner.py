@@ -5,12 +5,11 @@ is wrong with the first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from ringi.agents.output import documents
-from ringi.agents.state import SandboxContext
 from ringi.config.keys import RoleConfig, RoleHow
 from ringi.engine.run_plan import RunPlan, RunRole
 from ringi.errors import BadBrought
@@ -20,6 +19,7 @@ from ringi.kernel.problems import faults, in_words
 from ringi.kernel.text import Text
 from ringi.models.budget import count_planning
 from ringi.models.prompt import Material, NewSplit, NewStep, NewSummary, Prompt
+from ringi.models.turns import format_prompt
 from ringi.models.usage import Purpose, Spent, TokenUsage
 from ringi.policy.globs import inside
 from ringi.runs.document import StepState, Stop
@@ -29,6 +29,9 @@ from ringi.runs.role_work import describe_timeout, time_key
 from ringi.sessions.document import AgentPending, SessionView
 from ringi.sessions.tool import PlanningTool
 from ringi.tree.copy_run import ScratchCopies
+
+if TYPE_CHECKING:
+    from ringi.app.workspace import Workspace
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -49,12 +52,9 @@ _SPLIT: Final = (
 
 
 class PlannerTools(NamedTuple):
-    workspace: SandboxContext
-    environment: Mapping[str, str]
+    workspace: "Workspace"
     check: Callable[[], Stop | None]
     """Why it cannot be asked."""
-    written: Callable[[Prompt, type], str]
-    """A prompt as one text, with the form of the answer."""
     caller: Callable[[Spent], BudgetedModel]
     """Asks its model, as long as the budget lasts after so much was spent."""
 
@@ -144,7 +144,7 @@ class Planner:
             found = caller.ask(prompt, kind)
             text = codec.pretty(found).decode()
             return _Said(found, text, caller.used, lambda usable: caller.settle(usable=usable))
-        text = self._run(self._tools.written(prompt, kind), turn)
+        text = self._run(format_prompt(prompt, kind), turn)
         raw = [one for one in documents(text) if not one.keys().isdisjoint(kind.__struct_fields__)]  # type: ignore[attr-defined]
         if not raw:
             return _Said("it printed no JSON object that begins on a line of its own", text)
@@ -155,10 +155,10 @@ class Planner:
 
     def _run(self, brief: str, turn: TurnTime) -> str:
         """What its command prints, in a copy that it cannot change."""
-        tools, role = self._tools, self._role
-        with ScratchCopies(tools.workspace.places, tools.environment) as copies:
+        workspace, role = self._tools.workspace, self._role
+        with ScratchCopies(workspace.places, workspace.environment) as copies:
             order = RoleRun(
-                tools.workspace, tools.environment, copies.current().copy, turn.seconds_left(),
+                workspace, workspace.environment, copies.current().copy, turn.seconds_left(),
                 role.output_bytes, lambda _: None, reading=True,
             )  # fmt: skip
             ran = run_command(order, words_of(role.command), brief)

@@ -22,7 +22,6 @@ from ringi.kernel.process.capture import CommandResult
 from ringi.kernel.process.program import program_name, program_of
 from ringi.kernel.text import Text, visible
 from ringi.models.prompt import Material, NewVerdict, Prompt
-from ringi.models.turns import format_prompt
 from ringi.models.usage import PLAYBOOK, Purpose, Spent, total
 from ringi.policy.files import is_credential
 from ringi.policy.gh import runs_gh
@@ -158,10 +157,7 @@ class ConfiguredRoles:
             turn = TurnTime(time_key(RunRole.PLANNER), role.timeout_sec)
             return BudgetedModel(workspace.named_model(role.model), limits, workspace.budget, turn)
 
-        tools = PlannerTools(
-            workspace, workspace.environment, lambda: self._check_role(RunRole.PLANNER),
-            format_prompt, caller,
-        )  # fmt: skip
+        tools = PlannerTools(workspace, lambda: self._check_role(RunRole.PLANNER), caller)
         return Planner(tools, role, _who(role))
 
     # ------------------------------------------------------------------ at work

@@ -201,9 +201,6 @@ class RunContext:
         folder = PurePosixPath(self.plan.outputs.report_md).parent
         self.files.write(str(folder / name), text.encode("utf-8", "backslashreplace"))
 
-    def tree_before(self, index: int) -> str:
-        return machine.tree_before(self.run, index)
-
 
 def stop_of(code: StopCode, message: Text, next_action: Text | str, step: RunStep | None = None) -> Stop:
     return stop_for(code, message, next_action, step_id=step.step_id if step else "")

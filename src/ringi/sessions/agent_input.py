@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -53,32 +53,27 @@ _TAKES: Final = {
 """The first is what is due."""
 
 
-class By(NamedTuple):
-    who: str = AGENT
-    used: TokenUsage = TokenUsage()
-    """What it took, if that is known."""
-
-
 def bring(
     workspace: Workspace,
     stored: StoredSession,
     due: AgentPending,
     brought: Brought,
-    by: By = By(),  # noqa: B008  # frozen
+    who: str = AGENT,
+    used: TokenUsage = TokenUsage(),  # noqa: B008  # frozen
 ) -> StoredSession:
-    """All of it or nothing. Raises BadBrought."""
+    """All of it or nothing. `used`: what it took, if that is known. Raises BadBrought."""
     before = state_of(stored)
-    step = _InputStep(workspace, with_context(workspace, before).with_facts(model=by.who), brought)
+    step = _InputStep(workspace, with_context(workspace, before).with_facts(model=who), brought)
     step.take()
     if step.faults:
         raise BadBrought(what=_WHAT, why=in_words(step.faults))
     purpose = step.done[0] if step.done else due.purpose
-    state = step.state.with_facts(model=by.who)
-    if by.used.requests or by.used.reused:
-        state = add_usage(state, Purpose.REVIEW, by.used)
+    state = step.state.with_facts(model=who)
+    if used.requests or used.reused:
+        state = add_usage(state, Purpose.REVIEW, used)
     phase = log_phase(purpose, stored.session.status)
     said = Exchange("", codec.canonical(brought).decode())
-    call = LoggedCall(purpose, by.who, by.used, (said,), before.facts.model)
+    call = LoggedCall(purpose, who, used, (said,), before.facts.model)
     event = NewEvent(EventKind.SESSION_BROUGHT, Actor.AI, ", ".join(step.done))
     return save(workspace, stored, state, event, [call_entry(workspace, phase, call)])
 

@@ -19,7 +19,7 @@ from ringi.ledger.subject import SESSION_PREFIX, short
 from ringi.models.prompt import Brought, ModelProgress, NewSummary, OnProgress
 from ringi.models.usage import TokenUsage
 from ringi.sessions import approve, operations
-from ringi.sessions.agent_input import AGENT, By, bring, read
+from ringi.sessions.agent_input import AGENT, bring, read
 from ringi.sessions.document import (
     OPEN_SESSIONS,
     AgentPending,
@@ -62,7 +62,7 @@ def _quietly(_: ModelProgress) -> None:
     pass
 
 
-class _Sessions:
+class PlanningTool:
     """A session is given by its id or the beginning of it, with or without `planning-`."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -137,8 +137,6 @@ class _Sessions:
     ) -> SessionView:
         return _view(save(self._workspace, stored, state, NewEvent(kind, actor, writable(reason))))
 
-
-class PlanningTool(_Sessions):
     def start(
         self,
         instruction: str,
@@ -187,7 +185,7 @@ class PlanningTool(_Sessions):
         _require(stored, AgentPending, Text("What an agent brings"))
         due = pending(state_of(stored))
         assert isinstance(due, AgentPending)  # noqa: S101  # for the type checker
-        return _view(bring(self._workspace, stored, due, read(brought), By(who, used)))
+        return _view(bring(self._workspace, stored, due, read(brought), who, used))
 
     def go_on(
         self, session_id: str, on_progress: OnProgress = _quietly, *, instead_of_agent: bool = False

@@ -142,12 +142,8 @@ def _head(record: ActionRecord) -> str:
     return " ".join(filter(None, [f"#{record.number}", record.tool, about, f"({state})"]))
 
 
-def calls_of(answer: NewTurn) -> tuple[WantedCall, ...]:
+def calls_of(answer: NewTurn) -> Iterator[WantedCall]:
     """In the order in which they are done: look, change, run, call."""
-    return tuple(_list_calls(answer))
-
-
-def _list_calls(answer: NewTurn) -> Iterator[WantedCall]:
     for path in answer.read:
         if path.endswith("/") or path in {"", "."}:
             yield WantedCall(LIST, {"path": path.rstrip("/") or "."})
