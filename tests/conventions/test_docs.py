@@ -149,7 +149,7 @@ def offered_in(source: Path) -> Iterator[str]:
 @pytest.mark.req("RN-11")
 def test_every_command_that_a_stopped_run_offers_exists():
     ours = ROOT / "src" / "ringi"
-    stopping = "amendment copy_workspace drive finish_step gates implement_step replan run_context scope"
+    stopping = "amendment drive finish_step gates implement_step replan role_work run_context run_workspace"
     stopping += " start testing view"
     sources = [*(ours / "runs" / f"{name}.py" for name in stopping.split()), *ours.glob("cli/**/run*.py")]
     offered = {line for source in sources for line in offered_in(source)}
