@@ -18,11 +18,12 @@ from ringi.engine.process import ActionRecord, ActionState, Process, ProcessPhas
 from ringi.kernel.fs import OsFileSystem
 from ringi.kernel.telemetry.port import Component, LogLevel, Telemetry
 from ringi.plans.outside_call import PlannedCalls
+from ringi.runs.configured_tools import server_tools
 from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine
 from ringi.runs.role_model import BudgetedModel, ModelLimits
-from ringi.runs.tool_box import server_tools, tool_box
+from ringi.runs.tool_box import tool_box
 from ringi.sessions.outline import engine_of
 from ringi.tools.effects import ErrorKind
 from ringi.tree.copy import WorkCopy

@@ -14,7 +14,7 @@ from tools.servers import FOLDER
 
 from ringi.config.keys import Config
 from ringi.policy.spec_kind import SpecKind
-from ringi.runs.tool_box import server_tools
+from ringi.runs.configured_tools import server_tools
 from ringi.tools.effects import ErrorKind, ToolEffect
 from ringi.tools.mcp_servers import McpServers
 from ringi.tree.action_spec import ActionSpec

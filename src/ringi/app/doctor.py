@@ -33,8 +33,8 @@ from ringi.kernel.process.environment import CACHE_VARIABLE, SYSTEM_PATH
 from ringi.kernel.system import list_ignored_variables
 from ringi.kernel.text import Text
 from ringi.ledger.moved import MovedLedger
+from ringi.runs.configured_tools import server_tools
 from ringi.runs.ref_damage import find_damaged_refs, mend_refs
-from ringi.runs.tool_box import server_tools
 from ringi.tools.ports_process import ServerState
 from ringi.tree.copy_layout import private_folder
 

@@ -51,7 +51,7 @@ from ringi.plans.execution import ExecutionResult
 from ringi.plans.place import run_of
 from ringi.plans.tool import PlanTool
 from ringi.plans.versions import Versions
-from ringi.runs.tool_box import outside_tools
+from ringi.runs.configured_tools import outside_tools
 from ringi.tree.action_spec import CheckFailure, PlannedChecks
 from ringi.tree.commands import commands_in
 from ringi.tree.copy_layout import branch_of

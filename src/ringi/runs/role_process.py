@@ -22,13 +22,14 @@ from ringi.models.prompt import Material
 from ringi.models.usage import Spent, since, total
 from ringi.plans.outside_call import PlannedCalls
 from ringi.policy.globs import inside
+from ringi.runs.configured_tools import server_tools
 from ringi.runs.document import Run, StopCode
 from ringi.runs.process.context import ProcessContext, ProcessTask
 from ringi.runs.process.coordinator import ExecutionCoordinator
 from ringi.runs.process.reflection import ReflectionEngine
 from ringi.runs.role_model import BudgetedModel
 from ringi.runs.role_work import RoleTask
-from ringi.runs.tool_box import ToolBox, server_tools, tool_box
+from ringi.runs.tool_box import ToolBox, tool_box
 from ringi.tree.copy_steps import checkout
 from ringi.tree.tree import Tree
 

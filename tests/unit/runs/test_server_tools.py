@@ -9,7 +9,7 @@ import pytest
 
 from ringi.app.doctor import Doctor
 from ringi.config.keys import Config, Planning, Security
-from ringi.runs.tool_box import server_tools
+from ringi.runs.configured_tools import server_tools
 from ringi.tools.effects import ToolEffect
 from tests.fakes import mcp_server
 from tests.fakes.mcp_http import HttpTools
