@@ -26,6 +26,7 @@ from ringi.runs.criteria import criteria, summary
 from ringi.runs.document import Run, RunEvent, StepState, StopCode
 from ringi.runs.report import status_of
 from ringi.runs.revision import waiting_revision
+from ringi.runs.revision_view import proposal_lines
 from ringi.runs.view import step_facts
 from ringi.sessions.document import (
     ApprovalPending,
@@ -208,7 +209,7 @@ def show_revision(
     run: Run, plan: RunPlan | None, found: ReviewedRevision, say: Say, *, counts: bool = True
 ) -> ProgressComment:
     """The step rests until a person decides or the time for that is up."""
-    parts = [as_block(plain_lines(proposed_lines(found.process, found.record, found.lines), say))]
+    parts = [as_block(plain_lines(proposal_lines(found.process, found.record, found.lines), say))]
     words = Text(
         "To approve exactly this, a person who may write to this project comments the first of these; to "
         "decline it, the second, with what should be different. Without an answer in time it is dropped."

@@ -116,7 +116,7 @@ def send_back(workspace: Workspace, run_id: str, spoken: Iterable[Spoken], by: s
 
     `spoken` is what the forge has; whatever of it is unheard goes along, with other unheard words of people.
     """
-    stored = workspace.store.runs.stored(run_id)
+    stored = workspace.store.runs.get_stored(run_id)
     run, rows = stored.run, list_unheard(workspace, stored.run)
     by_step, general = _sort_by_step(PlanLines(workspace, run), rows, {said.ref: said for said in spoken})
     waiting = _waiting_steps(workspace, run)

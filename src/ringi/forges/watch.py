@@ -22,7 +22,7 @@ from ringi.forges.watch_session import look_at_session
 from ringi.kernel.lock import PassingLock
 from ringi.kernel.text import Text
 from ringi.ledger.subject import is_session
-from ringi.runs.run_workspace import RunEvent
+from ringi.runs.document import RunEvent
 from ringi.sessions.document import ApprovedSession
 
 if TYPE_CHECKING:

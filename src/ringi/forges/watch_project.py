@@ -18,9 +18,8 @@ from ringi.kernel.fs import read_bounded, replace_file
 from ringi.kernel.lock import PassingLock
 from ringi.kernel.text import Text, in_language
 from ringi.models.usage import Language
-from ringi.runs.document import Run
+from ringi.runs.document import Run, RunEvent
 from ringi.runs.drive import RunOptions, run_steps
-from ringi.runs.run_workspace import RunEvent
 
 if TYPE_CHECKING:
     from ringi.app.workspace import Workspace

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ringi.config.keys import ComplexityThreshold, DecompositionLevel, RoleHow
 from ringi.engine.document import NEEDS_PERSON, Subtask
 from ringi.engine.levels import level_of
-from ringi.engine.order import Order
+from ringi.engine.order import Order, order_subtasks
 from ringi.engine.process import ActionRecord, ActionState, Process
 from ringi.engine.run_plan import RunRole
 from ringi.engine.run_state import RunPhase, StepStatus
@@ -464,7 +464,7 @@ def _reflection_tokens(processes: Iterable[Process]) -> Iterator[int]:
 
 
 def _count_found(leaves: Sequence[Subtask], subtasks: Sequence[Subtask]) -> int:
-    order = ordered(subtasks)
+    order = order_subtasks(subtasks)
     if not isinstance(order, Order):
         return len(order.tasks & {one.id for one in leaves})
     return len({one.task for one in order.found})
