@@ -13,7 +13,7 @@ SHARED_NAMES = frozenset(
 )
 # Packages in which no function is named by a participle. This may only grow.
 NAMED_BY_VERBS = (
-    "acp", "agents", "app", "approvals", "beside", "cli", "config", "engine", "kernel", "ledger", "mcp",
+    "acp", "agents", "approvals", "beside", "cli", "config", "engine", "kernel", "ledger", "mcp",
     "models", "patch", "policy", "runs", "sessions", "tools", "tree",
 )  # fmt: skip
 PARTICIPLES = frozenset(

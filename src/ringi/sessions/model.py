@@ -209,7 +209,7 @@ class _ModelTurn:
         with self._keep_failure(purpose), phases.of_session(purpose) as span:
             workspace.within(prompt, self._model.name, state.facts.usage)
             answer = self._model.ask(prompt, KINDS[purpose], workspace.budget, self._report(purpose))
-            usage = workspace.add_cost(answer.model, with_material(answer.usage, prompt))
+            usage = workspace.priced(answer.model, with_material(answer.usage, prompt))
             phases.log_answer(span, answer.value)
             return self._keep(state, purpose, answer._replace(usage=usage))
 
