@@ -250,6 +250,7 @@ class Work:
                 title=_title(asked[-1]),
                 asked=" / ".join(" ".join(one.split()) for one in asked),
                 agent_exit=exit_code,
+                living=True,
                 on_check=check,
             )
             if taken.plan is None and not taken.left_out:

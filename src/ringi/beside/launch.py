@@ -187,13 +187,14 @@ def take(
     title: str = "",
     asked: str = "",
     agent_exit: int | UnsetType | None = UNSET,
+    living: bool = False,
     on_check: Callable[[str], None] = lambda _: None,
 ) -> Taken:
     """Make the difference a plan, or a new version of the plan that the copy has.
 
     It is saved and linked to the copy before the checks run, on exactly its bytes.
     """
-    difference = copy.difference(workspace.config.limits.max_specs)
+    difference = copy.difference(workspace.config.limits.max_specs, living=living)
     plan = plan_of(workspace, copy)
     same = plan is not None and difference.tree == copy.record.planned_tree
     if same or not difference.changes:

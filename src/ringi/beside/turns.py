@@ -67,17 +67,17 @@ def begin_turn(workspace: Workspace, copy: WorkCopy) -> AgentTurn:
     if plan.status not in ENDED:
         planned = copy.record.planned_tree
         # What it wrote after its last turn is in no plan yet.
-        late = bool(planned) and copy.difference().tree != planned
+        late = bool(planned) and copy.difference(living=True).tree != planned
         laid, not_laid = lay_in(workspace, copy, answer)
         news = has_news(answer, since)
         message = message_of(answer, checks, since=since, then=AFTER_TURN) if news else ""
-        tree = planned if late else copy.difference().tree
+        tree = planned if late else copy.difference(living=True).tree
         copy.note(**mine, planned_tree=tree, planned_version=plan.version)
         found = follow_workspace(copy, places.root, places.state, told_at=now)
         message = "\n".join(filter(None, [message, _describe_moves(found)]))
         return AgentTurn(found.copy, message, laid, not_laid, found.torn, found.hidden)
     done = UNDONE if plan.undone else APPLIED if plan.status is PlanStatus.COMPLETED else DISCARDED
-    known = copy.record.planned_tree or copy.difference().tree
+    known = copy.record.planned_tree or copy.difference(living=True).tree
     none = {"plan_id": "", "planned_tree": "", "planned_version": 0, "left_out": False}
     again = rebase(copy, places.root, places.state, known, **mine, **none, told_at=now)
     if again is None:
@@ -100,7 +100,7 @@ def copy_of(workspace: Workspace, conversation: str) -> WorkCopy | None:
 
 def bring(source: WorkCopy, target: WorkCopy) -> None:
     """Lays what an agent changed in its copy into another, in which nobody works yet."""
-    lay_over(Tree(OsFileSystem(), target.tree), files_of(source.difference()))
+    lay_over(Tree(OsFileSystem(), target.tree), files_of(source.difference(living=True)))
 
 
 def changes_of(workspace: Workspace, plan_id: str) -> list[Effect]:

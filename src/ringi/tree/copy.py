@@ -280,9 +280,9 @@ class WorkCopy:
 
     # ------------------------------------------------------------------ what the agent left
 
-    def difference(self, most: int | None = None) -> TreeDifference:
-        """Raises TooManyFiles if more than `most` files differ."""
-        captured, special = capture(self)
+    def difference(self, most: int | None = None, *, living: bool = False) -> TreeDifference:
+        """`living` if an agent may be at work in it. Raises TooManyFiles if more than `most` files differ."""
+        captured, special = capture(self, living=living)
         left_out = {name: Text("it is a repository of its own") for name in captured.nested}
         left_out |= {name: unreadable(name) for name in captured.unreadable}
         outside = self.shadow.without_ignored([os.fsencode(name) for name in special])
@@ -354,11 +354,11 @@ def _find_unnamed(cache: Path) -> Iterator[Path]:
                 yield path
 
 
-def capture(copy: WorkCopy) -> tuple[CapturedTree, list[str]]:
+def capture(copy: WorkCopy, *, living: bool = False) -> tuple[CapturedTree, list[str]]:
     """Its files as they are now, also those written as soon as it was made; and what is no file at all."""
     if copy.is_gone:
         raise CopyFailed(why=Text("its folder {folder} is gone", folder=copy.tree))
-    special = list(_special_files(copy.tree, copy.record.laid_at))
+    special = list(_special_files(copy.tree, copy.record.laid_at, living=living))
     return copy.shadow.capture(), special
 
 
@@ -461,10 +461,10 @@ def _refusal(copy: WorkCopy, path: str, change: TreeChange) -> Text | None:
     return too_large((copy.tree / path).lstat().st_size) if change.after != ABSENT else None
 
 
-def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
+def _special_files(tree: Path, laid_at: int, *, living: bool) -> Iterator[str]:
     """What is neither file, folder nor link. Also tells git about files written very early (see `doubt`).
 
-    Raises CopyFailed for a pipe at which git would wait.
+    Deletes pipes at which git would wait. In a living copy nothing is deleted: raises CopyFailed.
     """
     for step in walk(tree):
         if not step.folder and ".git" in step.inner:
@@ -476,9 +476,10 @@ def _special_files(tree: Path, laid_at: int) -> Iterator[str]:
                 elif not entry.is_dir(follow_symlinks=False) and not entry.is_symlink():
                     inside = step.path(entry.name)
                     if _blocks_git(inside) and stat.S_ISFIFO(entry.stat(follow_symlinks=False).st_mode):
-                        # Not deleted: an agent may be at work here.
-                        why = Text("git would wait for the pipe {path}; delete it", path=tree / inside)
-                        raise CopyFailed(why=why)
+                        if living:
+                            why = Text("git would wait for the pipe {path}; delete it", path=tree / inside)
+                            raise CopyFailed(why=why)
+                        os.unlink(entry.name, dir_fd=step.at)
                     yield inside
 
 

@@ -560,12 +560,11 @@ class TestRun:
         assert use(desk.tools(sandbox="auto"), "run", argv=argv).error is kind
         assert not desk.printed
 
-    def test_a_pipe_where_git_reads_its_rules_is_named_and_does_not_block(self, tools: CopyTools):
-        made = use(tools, "run", argv=["sh", "-c", "mkfifo src/.gitattributes; echo x > x"])
-        assert made.error is ErrorKind.SIDE_EFFECT
-        assert "src/.gitattributes" in made.message
-        removed = use(tools, "run", argv=["rm", "src/.gitattributes"])
-        assert (removed.error, removed.changed) == (None, ("x",))
+    def test_a_pipe_where_git_reads_its_rules_does_not_block(self, tools: CopyTools):
+        result = use(
+            tools, "run", argv=["sh", "-c", "rm .gitignore; mkfifo .gitignore src/.gitattributes; echo x > x"]
+        )
+        assert (result.error, result.changed) == (None, (".gitignore", "x"))
 
     def test_without_time(self, tools: CopyTools):
         for seconds in (0.0, -5.0):
