@@ -236,7 +236,7 @@ def check_again() -> Iterator[Figure]:
         with opened(root, environment) as workspace:
             plan_id = propose(workspace, "one file", {"p0/q0/f0.py": "x\n"})
             add_checks(workspace, plan_id, [CheckResult("true", 0, 0.0, "", "")])
-            if not workspace.check.sandboxed():
+            if not workspace.check.uses_sandbox():
                 print("there is no sandbox; checking again is not measured", file=sys.stderr)
                 return
             copies = workspace.places.copies

@@ -72,12 +72,12 @@ def _warm() -> None:
 
     from ringi.app import integrity
     from ringi.forges import github, gitlab
-    from ringi.kernel.fs import calls
+    from ringi.kernel import fs
     from ringi.models import http_backend
     from ringi.provenance import exchange
     from ringi.tools import mcp_servers
 
-    calls._exchange_function()
+    fs._exchange_function()
     from ringi.forges import publishing
 
     assert all([exchange, github, gitlab, publishing])
