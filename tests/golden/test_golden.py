@@ -22,7 +22,7 @@ from ringi.ledger.event import FIRST_PREVIOUS, EventKind, LoggedEvent
 from ringi.plans.document import PlanDocument, with_state
 from ringi.plans.execution import ExecutionResult
 from ringi.runs.document import Run
-from ringi.sessions.approve import enhanced_instruction
+from ringi.sessions.approve import build_enhanced_instruction
 from ringi.sessions.document import PlanningSession, SessionFacts
 from tests.fakes.signing import assert_signed
 from tests.golden.golden import HERE, make_plan, make_session, make_signed
@@ -187,7 +187,7 @@ def test_a_session_is_read_and_its_approval_still_fits(folder: Path):
     assert written("facts", SessionFacts).feedback == ("小さく始める",)
     subject = codec.decode_foreign(approval.subject.encode(), SessionSubject, "subject")
     assert codec.digest(approval.subject.encode()) == approval.digest
-    assert subject.instruction == run.instruction == enhanced_instruction(session)
+    assert subject.instruction == run.instruction == build_enhanced_instruction(session)
     events = log(folder)
     assert_chained(events)
     at = [logged.event.evidence for logged in events].index(approval.evidence)

@@ -211,18 +211,18 @@ def for_reader(bwrap: str, program: str, folders: Iterable[Mount], folder: Path)
 
     It sees the system's programs and these folders: what the agent swaps for a link leads nowhere else.
     """
-    isolation, system = _reader_view(bwrap, program)
+    isolation, system = _reader_view(bwrap, program, os.geteuid())
     return (bwrap, *arguments((*system, *folders), folder, isolation))
 
 
 @functools.cache
-def _reader_view(bwrap: str, program: str) -> tuple[tuple[str, ...], tuple[Mount, ...]]:
+def _reader_view(bwrap: str, program: str, user: int) -> tuple[tuple[str, ...], tuple[Mount, ...]]:
     """How a program is isolated, and what it needs of the system: the first way in which it starts here."""
     paths = [Path(name) for name in _SYSTEM if Path(name).exists()]
     links = [Mount(path, How.LINK, source=str(path.readlink())) for path in paths if path.is_symlink()]
     real = [Mount(path, How.READ) for path in paths if not path.is_symlink()]
     least = (*links, *real, Mount(Path("/dev"), How.DEVICES))
-    for isolation in (_ROOT_READS, _ISOLATION) if os.geteuid() == 0 else (_ISOLATION,):
+    for isolation in (_ROOT_READS, _ISOLATION) if user == 0 else (_ISOLATION,):
         if trouble(bwrap, tuple(arguments(least, Path("/"), isolation)), program) is None:
             return isolation, least
     # Its libraries may be anywhere: it sees what an agent sees.
