@@ -33,6 +33,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   │   ├── ForgeRejected     the token is missing something, or is not valid any more
 │   │   ├── ForgeMissing      there is no such thing, or the token may not see it
 │   │   ├── ForgeConflict     it is not possible as things are there now
+│   │   │   ├── ChangeOver    a pull or merge request is closed or merged
 │   │   │   └── ChangeTaken   somebody else opened one from the branch of the run, or into another branch
 │   │   └── BadForgeAnswer    not what its interface promises
 │   ├── CloneUnreadable       a clone lacks something that a check must read
@@ -72,6 +73,7 @@ RingiError                    code, message, hint, exit code; message and hint a
 │   ├── NoForge               no remote leads to a forge that is known
 │   ├── NoForgeToken          no token for a forge
 │   ├── ItemRefused           an issue or change that cannot be worked on here
+│   ├── NotOnForge            a run that was approved without one
 │   ├── NoRemote              no remote to exchange notes with
 │   ├── NoExtra               an optional part that is not installed
 │   ├── NoState               no project state was captured yet
@@ -489,10 +491,16 @@ class ForgeConflict(ForgeFailed):
     hint = "Look at it there, then run the same command again."
 
 
+class ChangeOver(ForgeConflict):
+    code = "change_over"
+    message = "{change} on {host} is {state}; nothing is opened a second time"
+    hint = "Decide about the run here: ringi review. Or end it: ringi cancel {run}"
+
+
 class ChangeTaken(ForgeConflict):
     code = "change_taken"
-    message = "{change} on {host} cannot take the result of the run: {why}"
-    hint = "Decide about the run here: ringi review. Or close it there, then: ringi continue"
+    message = "{change} on {host} is from the same branch and not the run's own: {why}"
+    hint = "Close it there, then: ringi continue. Or decide about the run here: ringi review"
 
 
 class BadForgeAnswer(ForgeFailed):
@@ -647,6 +655,12 @@ class ItemRefused(Usage):
     code = "item_refused"
     message = "{item} cannot be worked on here: {why}"
     hint = "{todo}"
+
+
+class NotOnForge(Usage):
+    code = "not_on_forge"
+    message = "{run} cannot be reviewed on a forge: {why}"
+    hint = "Plan it so that this is approved, too: ringi run --review forge …"
 
 
 class NoRemote(Usage):

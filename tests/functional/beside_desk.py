@@ -70,4 +70,4 @@ def run_command(desk: Desk, argv: list[str], **variables: str) -> str:
     environment = {**os.environ, **variables}
     config = load(desk.root, environment)
     commands = commands_in(desk.root, places_of(desk.root, environment), config, environment)
-    return commands.run(argv, "", timeout_sec=60, sandboxed=True).output
+    return commands.run(argv, "", timeout_sec=60, sandboxed=True).text

@@ -291,7 +291,7 @@ def run_command(world: World) -> str:
     config = load(world.root, world.environment)
     places = places_of(world.root, world.environment)
     commands = commands_in(world.root, places, config, world.environment)
-    return commands.run(argv(world, "command"), "", timeout_sec=TIMEOUT_SEC, sandboxed=True).output
+    return commands.run(argv(world, "command"), "", timeout_sec=TIMEOUT_SEC, sandboxed=True).text
 
 
 def run_check(world: World) -> str:

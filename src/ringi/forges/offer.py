@@ -20,6 +20,7 @@ from ringi.engine.run_state import OVER, RunPhase, StepStatus
 from ringi.errors import (
     BranchOvertaken,
     BranchRefused,
+    ChangeOver,
     ChangeTaken,
     CloneUnreadable,
     FilterNeeded,
@@ -67,10 +68,7 @@ _UNDONE: Final = "undone"
 _HARMFUL: Final = frozenset([Category.CREDENTIALS, Category.CI])
 """What others could read, and what the forge would run with its own secrets."""
 _HERE: Final = Text("the result waits for an approval here: a review on the forge does not count")
-_OVER: Final = {
-    ChangeState.CLOSED: Text("it is closed; nothing is opened a second time"),
-    ChangeState.MERGED: Text("it is merged; nothing is opened a second time"),
-}
+_OVER: Final = {ChangeState.CLOSED: Text("closed"), ChangeState.MERGED: Text("merged")}
 OnEvent = Callable[[RunEvent], None]
 
 
@@ -220,12 +218,14 @@ def _leave(there: _OnForge, error: RingiError) -> None:
     mask, why, stop = there.workspace.mask, Text(error.message, **error.details), None
     if is_offered(there.run):
         # Trying again does not help.
-        decided = isinstance(error, ChangeTaken | NoForge | NotOffered | OfferMoved)
+        decided = isinstance(error, ChangeOver | ChangeTaken | NoForge | NotOffered | OfferMoved)
         again = f"ringi continue {there.run.run_id}"
         code = StopCode.BRANCH_MOVED if isinstance(error, OfferMoved) else StopCode.APPROVAL_NEEDED
         stop = there.stop(code, why, Text(error.hint, **error.details) if error.hint and decided else again)
     there.save(f"left: {error.code}", stop=stop, left=mask(str(why)), left_told=keep_text(why, mask))
-    if isinstance(error, ChangeTaken) or not isinstance(error, ForgeFailed | NoForgeToken | NoExtra):
+    if isinstance(error, ChangeOver | ChangeTaken) or not isinstance(
+        error, ForgeFailed | NoForgeToken | NoExtra
+    ):
         with suppress(RingiError):
             tell_run(there.workspace, there.run)
 
@@ -324,7 +324,12 @@ def _find_change(there: _OnForge) -> ChangeRequest | None:
 def _require_open(there: _OnForge) -> None:
     change, project = _find_change(there), there.terms.project
     if change is not None and change.state is not ChangeState.OPEN:
-        raise ChangeTaken(change=item_name(project, change.item), host=project.host, why=_OVER[change.state])
+        raise ChangeOver(
+            change=item_name(project, change.item),
+            host=project.host,
+            state=_OVER[change.state],
+            run=there.run.run_id,
+        )
 
 
 def _open(there: _OnForge) -> None:

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from ringi.agents.sandbox import agent_sandbox
 from ringi.approvals.forge import ForgeTerms, Item
-from ringi.errors import NoForge
+from ringi.errors import NotOnForge
 from ringi.kernel.text import Text
 from ringi.runs.document import Review
 
@@ -61,9 +61,7 @@ def why_approved_here(workspace: Workspace, created_by: str = "") -> ApprovedHer
 
 
 def require_approved_so(workspace: Workspace, run_id: str, review: Review | None) -> None:
-    """A run is offered only if its approved plan says so. Raises NoForge."""
+    """A run is offered only if its approved plan says so. Raises NotOnForge."""
     forge = workspace.store.runs.get(run_id).forge
     if review is Review.FORGE and not (forge and forge.opens_change):
-        why = Text("the plan of {run} names no remote and no pull or merge request", run=run_id)
-        todo = Text("Plan it so that this is approved, too: ringi run --review forge …")
-        raise NoForge(why=why, todo=todo)
+        raise NotOnForge(run=run_id, why=Text("its plan names no remote and no pull or merge request"))
