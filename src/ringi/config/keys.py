@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar, get_args
 
 import msgspec
 from msgspec.structs import replace
 
 from ringi.config import HELP_LABEL
+from ringi.config.pins import TrustVerdict
 from ringi.config.rules import (
     ADDRESS,
     CENTURY_DAYS,
@@ -40,9 +41,6 @@ from ringi.config.rules import (
     Value,
 )
 from ringi.kernel.text import Text, lazy_pattern
-
-if TYPE_CHECKING:
-    from ringi.config.pins import TrustVerdict
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -523,7 +521,7 @@ class Config(msgspec.Struct, frozen=True, rename={"beside": "with"}):
     """By the name of the key."""
     notes: tuple[Text, ...] = ()
     files: tuple[Path, ...] = ()
-    trust: "TrustVerdict | None" = None
+    trust: TrustVerdict | None = None
     """The verdict on the project's commands; None if its file names none."""
     by_task: Mapping[str, tuple[Value, ValueSource]] = {}
     """By the whole name: planning.task_specific.github_issue.max_subtasks."""

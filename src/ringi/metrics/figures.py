@@ -191,7 +191,7 @@ def _save_time(facts: Facts) -> Computed:
 
 
 def _count_calls(facts: Facts) -> Computed:
-    parts = {str(phase): float(used.calls) for phase, used in facts.by_phase.items()}
+    parts = {str(phase): used.calls for phase, used in facts.by_phase.items()}
     value = facts.used.calls if facts.asked_models else None
     return Computed(value, len(facts.tasks), facts.used.unknown_calls, parts)
 
