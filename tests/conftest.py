@@ -21,9 +21,9 @@ from tests.helpers import copied, visible_folder
 from tests.search_path import search_path
 
 # No deadlines: a busy machine is no failure.
-# Each run tries others, and `make campaign` many more.
+# `make campaign` tries forty times as many.
 settings.register_profile(
-    "default", max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "default", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("ci", settings.get_profile("default"), print_blob=True)
 settings.register_profile("campaign", settings.get_profile("ci"), max_examples=1000)

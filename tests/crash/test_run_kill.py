@@ -69,7 +69,7 @@ def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (PLAIN, 70, 150),
         (PLAIN._replace(in_place=True), 120, 150),
         (PLAIN._replace(granted=True), 70, 150),
-        (EVENTFUL, 170, 600),
+        (EVENTFUL, 170, 420),
     ],
     ids=["plain", "in place", "granted", "eventful"],
 )

@@ -37,7 +37,7 @@ ALSO_CHANGING = (
     *("sync_file_range", "setxattr", "fsetxattr", "mknodat"),
 )
 MOST_SYNCS = 12
-SIZES = (("2000",), ("2000",) * 3, ("100",) * 60) if FULL else (("2000", "2000", "1"), ("100",) * 60)
+SIZES = (("2000",), ("2000", "2000", "1"), ("2000",) * 3, ("100",) * 60)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -78,7 +78,7 @@ def syncs(driver: Driver, folder: Path, scenario: Scenario) -> Counter[str]:
     return calls
 
 
-@pytest.mark.parametrize("count", [1, 3, 50, 500] if FULL else [1, 500])
+@pytest.mark.parametrize("count", [1, 3, 50, 500])
 @pytest.mark.parametrize("what", ["create", "overwrite", "delete"])
 def test_few_syncs_whatever_the_number_of_files(driver, tmp_path, record_property, what, count):
     names = [f"folder/{number:03}.txt" for number in range(count)]

@@ -10,7 +10,6 @@ from ringi.plans.document import PlanStatus
 from ringi.plans.execution import ExecutionResult
 from ringi.tree.file_state import OpStatus
 from tests.crash.foreign import THEIRS, Desk, saves_by_rename
-from tests.crash.killing import FULL
 from tests.crash.scenarios import MOVED, SEVERAL, Picture, taken
 from tests.fakes.hooked import Hook
 
@@ -66,8 +65,7 @@ def outcomes(result: ExecutionResult) -> dict[str, OpStatus]:
 @pytest.mark.req("PT-12")
 @pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EIO, errno.EROFS], ids=errno.errorcode.get)
 def test_a_fault_at_every_call(several: Desk, fault: int):
-    each = 1 if FULL or fault == errno.ENOSPC else 3  # the others take the same ways
-    for number in range(0, len(several.calls()) + 1, each):
+    for number in range(len(several.calls()) + 1):
         result = several.settled(several.execute(failing(number, fault)))
         units = done_units(several)
         if isinstance(result, ExecutionResult):
